@@ -24,7 +24,7 @@ struct AdderTests {
                     switch result {
                     case .accepted: replaces ? "replaced" : "accepted"
                     case .duplicate: "duplicate"
-                    case .inFlight: "in flight"
+                    case .inFlight, .isBeingSent: "in flight"
                     case .isGone: "gone"
                     case .rejected: "full"
                     case .refused: "refused"

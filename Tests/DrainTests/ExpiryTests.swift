@@ -104,13 +104,14 @@ struct ExpiryTests {
         world.reportsDue = { _ in
             passes += 1
             guard passes == 2, case .operation(let stored)? = try? bench.spool.read(Entry(state: .new, name: name))
-            else { return }
+            else { return true }
             // What `import --replace` does: another file takes the name.
             var edited = stored.operation
             edited.header.expiresAt = bench.now + .seconds(5)
             let scratch = bench.directory.appending(path: "tmp/edited")
             try? Data(OperationFile.encode(edited)).write(to: scratch)
             rename(scratch.path, bench.directory.appending(path: "new/\(name)").path)
+            return true
         }
         let summary = try Run(
             spool: bench.spool, configuration: bench.configuration,

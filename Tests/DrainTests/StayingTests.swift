@@ -48,6 +48,7 @@ struct StayingTests {
             let lock = try? bench.sequenceLock()
             isFree.append(lock != nil)
             lock?.release()
+            return true
         }
         let summary = try run(bench, RunOptions(stay: .during(.seconds(5))), world)
         #expect(summary.failed == 1)
@@ -76,7 +77,10 @@ struct StayingTests {
             bench.pass(.milliseconds(200))
             return .status(204)
         }
-        world.reportsDue = { _ in told += 1 }
+        world.reportsDue = { _ in
+            told += 1
+            return true
+        }
         let summary = try run(bench, RunOptions(limit: 1, concurrency: 1, stay: .untilEmpty), world)
         #expect(summary.delivered == 30 && (4...7).contains(told))
     }
@@ -135,6 +139,7 @@ struct StayingTests {
         world.reportsDue = { _ in
             passes += 1
             if passes == 3 { lock.release() }
+            return true
         }
         let summary = try run(bench, RunOptions(stay: .untilEmpty), world)
         #expect(summary.delivered == 1 && passes == 3)
@@ -202,6 +207,7 @@ struct StayingTests {
         world.reportsDue = {
             delivered.append($0.delivered)
             isFull = delivered.count > 3
+            return true
         }
         let summary = try run(bench, RunOptions(stay: .during(.seconds(10))), world)
         #expect(delivered.prefix(2) == [0, 1] && summary.delivered == 1)
@@ -215,7 +221,10 @@ struct StayingTests {
         try bench.add(1)
         var world = bench.world { _ in .status(204) }
         var copies: [Int] = []
-        world.reportsDue = { _ in copies.append((try? bench.names(.delivered).count) ?? -1) }
+        world.reportsDue = { _ in
+            copies.append((try? bench.names(.delivered).count) ?? -1)
+            return true
+        }
         _ = try run(bench, RunOptions(stay: .during(.seconds(10))), world)
         #expect(copies.first == 1 && copies.last == 0)
     }

@@ -47,8 +47,9 @@ struct ExportTests {
         try queue.run("add", "--expires", "2020-01-01T00:00:00Z", input: numbered(1))
         try queue.run("run")
         let name = try queue.names("failed")
-        #expect(try queue.run("export", "--state", "failed", "--to", "f", "--then-drop").status == 0)
-        #expect(try queue.run("import", "f").status == 0)
+        let file = queue.directory.appending(path: "saved").path
+        #expect(try queue.run("export", "--state", "failed", "--to", file, "--then-drop").status == 0)
+        #expect(try queue.run("import", file).status == 0)
         #expect(try queue.names("failed") == name)
         #expect(try queue.run("status", "--check").output.contains("1 operation failed for good"))
     }

@@ -67,6 +67,27 @@ struct HookTests {
         #expect(counts.contains(#""failed":1"#), "\(counts)")
     }
 
+    /// The marks of the failures outlive the run that could not write its log.
+    @Test func `failures that could not be logged are logged by the next run`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(422)))
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["failed": "cat >> told"])
+        let ids = try queue.run("add", "--type", "t", input: numbered(1)).lines
+        let log = queue.queue.appending(path: "state/log")
+        let away = queue.queue.appending(path: "state/log-away")
+        try FileManager.default.moveItem(at: log, to: away)
+        try "".write(to: log, atomically: false, encoding: .utf8)
+        #expect(try queue.run("run").status == 1)
+        try FileManager.default.removeItem(at: log)
+        try FileManager.default.moveItem(at: away, to: log)
+        #expect(try !queue.run("log").output.contains("failed"))
+        let next = try queue.run("run")
+        #expect(next.status == 1 && next.error.contains(ids[0]), "\(next)")
+        #expect(try queue.run("log").output.contains("1 operation failed"))
+        #expect(try queue.run("run").status == 0)
+        #expect(try queue.names("claimed").isEmpty)
+    }
+
     @Test func `what --repair quarantines reaches the log, the counters and the hook`() throws {
         let receiver = try LoopbackReceiver(script: .deciding { _, _ in .status(204).delayed(.seconds(30)) })
         defer { receiver.stop() }

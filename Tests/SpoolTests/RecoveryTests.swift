@@ -102,6 +102,7 @@ struct RecoveryTests {
                 telling: { (failures) throws(SpoolError) in
                     told.append(failures)
                     if !canTell { throw SpoolError(kind: .io, verb: "lock", path: "state/lock", code: EWOULDBLOCK) }
+                    return true
                 })
             #expect(recovery.errors.map(\.isLocked) == (canTell ? [] : [true]))
             try run.end()
@@ -523,7 +524,8 @@ struct RecoveryTests {
 
     /// The run tells at the end: after its crash at any call the recovery tells, unless the run has told, and once the
     /// mark says that the operation has failed it is not sent again.
-    @Test func `X: a crash at any call of a failure leaves no failure untold`() throws {
+    @Test(arguments: [false, true])
+    func `X: a crash at any call of a failure leaves no failure untold`(isRefusedOnce: Bool) throws {
         var record = TemporaryQueue.record(.failed)
         record.counted = true
         for index in 1... {
@@ -544,9 +546,19 @@ struct RecoveryTests {
                 try? run.end()
             }
             var told: [UntoldFailure] = []
-            let run = try fresh.open().beginRun(now: now)
-            _ = try run.recover(now: now, telling: { (failures) throws(SpoolError) in told += failures })
-            try run.end()
+            for fault in (isRefusedOnce ? [InterceptedCalls.Fault.once("renameNoReplace", ENOSPC)] : []) + [.none] {
+                let calls = InterceptedCalls()
+                let run = try fresh.open(calls.calls).beginRun(now: now)
+                calls.reset(fault)
+                _ = try run.recover(
+                    now: now,
+                    telling: { (failures) throws(SpoolError) in
+                        told += failures
+                        return true
+                    })
+                try run.end()
+            }
+            #expect(fresh.names("claimed").isEmpty)
             let name = try #require(try fresh.entries().first)
             #expect(try fresh.entries().count == 1)
             if name.state == .failed {

@@ -72,7 +72,7 @@ extension Acceptance {
         switch self {
         case .rejected(let limit) where !limit.isOfQueue: "\(limit)"
         case .refused(let reason): reason
-        case .accepted, .duplicate, .inFlight, .isGone, .rejected, .notAttempted: nil
+        case .accepted, .duplicate, .inFlight, .isBeingSent, .isGone, .rejected, .notAttempted: nil
         }
     }
 }

@@ -32,7 +32,7 @@ package struct OperationExport {
     private let report: (Event) throws(SpoolError) -> Void
     /// The exported operations, if they are to be dropped.
     package private(set) var saved: [SavedOperation] = []
-    /// The file names of failed operations, which an operator has seen now.
+    /// The marks of failed operations (`SeenFiles`), which an operator has seen now.
     package private(set) var seen: [String] = []
     /// The operations in flight: exported, or if the operations leave the queue, left out.
     package private(set) var claimed = 0
@@ -101,7 +101,9 @@ package struct OperationExport {
         if isMoving, entry.state == .claimed { return true }
         if operation.header.bodyFile != nil { bodyFiles += 1 }
         try report(.line(line))
-        if entry.state == .failed, seen.count < SeenFiles.most { seen.append("\(entry.name)") }
+        if entry.state == .failed, seen.count < SeenFiles.most, let mark = try SeenFiles.mark(of: entry, in: spool) {
+            seen.append(mark)
+        }
         if isMoving { saved.append(SavedOperation(entry: entry, fingerprint: operation.fingerprint)) }
         return true
     }

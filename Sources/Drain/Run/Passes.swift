@@ -46,14 +46,14 @@ struct Passes: ~Copyable {
         }
         parts.book.tell()
         noteWithheld()
-        prune()
         if spoolRun.hasUntold { tell() }
+        prune()
     }
 
-    /// Has the reports of this run written. From then on its failures need no marks.
+    /// Has the reports of this run written. From then on its failures need no marks. After an error, which the writer
+    /// reports, the next recovery tells of them.
     private func tell() {
-        parts.world.reportsDue(summary)
-        spoolRun.haveTold()
+        if parts.world.reportsDue(summary) { spoolRun.haveTold() } else { spoolRun.couldNotTell() }
     }
 
     /// Records the due operations that were put back untried.
@@ -99,9 +99,9 @@ struct Passes: ~Copyable {
     /// Begins a pass: recovers dead runs. Its listing takes the sequence locks.
     mutating func begin() throws(SpoolError) {
         func finish(_ claim: Claim) throws(SpoolError) { try dispatch.settling.supersedeDeadLetters(by: claim) }
-        func tell(_ failures: [UntoldFailure]) throws(SpoolError) {
+        func tell(_ failures: [UntoldFailure]) throws(SpoolError) -> Bool {
             tally.foundFailed(try parts.spool.events(of: failures, by: parts.configuration, at: clock.now()))
-            parts.world.reportsDue(summary)
+            return parts.world.reportsDue(summary)
         }
         tally.count(try spoolRun.recover(now: clock.now(), finishing: finish, telling: tell))
     }
@@ -173,10 +173,10 @@ struct Passes: ~Copyable {
         spoolRun.sequences.release()
         parts.book.tell()
         noteWithheld()
-        prune()
         dispatch.settling = Settling(parts, spoolRun, dispatch.settling.operations.ofRun)
         nextEnd = clock.instant() + .seconds(1)
         tell()
+        prune()
     }
 
     /// Waits for the next pass if the options ask for one. Returns false if the run is over.

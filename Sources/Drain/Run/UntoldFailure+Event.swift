@@ -7,7 +7,7 @@ extension SpoolDirectory {
     package func events(
         of failures: [UntoldFailure], by configuration: Configuration, at now: Timestamp
     ) throws(SpoolError) -> [AttemptEvent] {
-        let table = DestinationTable(configuration)
+        let table = try KnownDestinations(of: self, configuration, at: now).table
         let storms = failures.compactMap { failure -> (destination: String, event: DestinationEvent)? in
             guard failure.isUncounted, let status = failure.last?.status else { return nil }
             return (table.destination(of: failure.entry.name).name, .failed(status: status))

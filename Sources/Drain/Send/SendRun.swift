@@ -106,12 +106,10 @@ struct SendRun: ~Copyable {
         if sequence != nil {
             let now = world.now()
             if try spoolRun.sequences.take(destination.digest) {
-                let (spool, configuration) = (spool, dispatch.settling.configuration)
+                // A run tells what a dead one has not told: the submitter wants to hear of one operation.
                 tally.count(
                     try spoolRun.recover(now: now) { (claim) throws(SpoolError) in
                         try dispatch.settling.supersedeDeadLetters(by: claim)
-                    } telling: { (failures) throws(SpoolError) in
-                        tally.foundFailed(try spool.events(of: failures, by: configuration, at: now))
                     })
             } else {
                 // Another process has the lock, seldom for longer than a request.

@@ -1,8 +1,9 @@
 package import Policy
 package import Spool
 
-/// The failed operations and files in quarantine that an operator's command has named, by their file names:
-/// `state/seen.json`. They need no attention: `status` counts them, and says that all is well.
+/// The failed operations and files in quarantine that an operator's command has named, by their marks:
+/// `state/seen.json`. They need no attention: `status` counts them, and says that all is well. The mark of a file in
+/// quarantine is its file name.
 ///
 /// Losing the file makes them new again.
 package struct SeenFiles: Hashable, Sendable {
@@ -18,24 +19,19 @@ package struct SeenFiles: Hashable, Sendable {
         names = Array((names.filter { !added.contains($0) } + new).suffix(Self.most))
     }
 
-    mutating func remove(_ old: [String]) {
-        let removed = Set(old)
-        names.removeAll(where: removed.contains)
-    }
-
     package static func read(from spool: SpoolDirectory) throws(SpoolError) -> SeenFiles {
         try StateFile.seen.read(SeenFiles.self, in: spool) ?? SeenFiles()
     }
 
-    /// Notes that an operator has seen these files.
-    package static func note(_ names: [String], in spool: SpoolDirectory) throws(SpoolError) {
-        if !names.isEmpty { try StateFile.seen.update(SeenFiles(), in: spool) { $0.add(names) } }
+    /// Returns the mark of a failed operation; `nil` if its file is gone. A later failure of the operation has another
+    /// one, also under the same file name.
+    package static func mark(of entry: Entry, in spool: SpoolDirectory) throws(SpoolError) -> String? {
+        try spool.status(of: entry).map { "\(entry.name) \($0.changedAt.microseconds)" }
     }
 
-    /// Notes that these files leave their directory: what comes there later under such a name is new.
-    package static func forget(_ names: [String], in spool: SpoolDirectory) throws(SpoolError) {
-        if try read(from: spool).names.isEmpty { return }
-        try StateFile.seen.update(SeenFiles(), in: spool) { $0.remove(names) }
+    /// Notes that an operator has seen the files with these marks.
+    package static func note(_ names: [String], in spool: SpoolDirectory) throws(SpoolError) {
+        if !names.isEmpty { try StateFile.seen.update(SeenFiles(), in: spool) { $0.add(names) } }
     }
 }
 

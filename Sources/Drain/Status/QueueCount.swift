@@ -90,6 +90,7 @@ package struct QueueCount {
         withheld = try WithheldOperations.read(from: spool)
         (runs, isPaused) = (try spool.runs(), try spool.isPaused)
         let seen = Set(try SeenFiles.read(from: spool).names)
+        let seenNames = Set(seen.map { $0.prefix { $0 != " " } })
         var failed: [Entry] = []
         for state in QueueState.allCases where state != .quarantine {
             let foreign = try spool.forEachEntry(in: state) { entry in
@@ -106,7 +107,12 @@ package struct QueueCount {
         for entry in failed {
             let isWithheld = uncertain.contains(entry.name.id)
             count(isWithheld ? Entry(state: .claimed, name: entry.name) : entry)
-            if isWithheld || !seen.isEmpty && seen.contains("\(entry.name)") { continue }
+            if isWithheld { continue }
+            if !seenNames.isEmpty, seenNames.contains("\(entry.name)"),
+                try SeenFiles.mark(of: entry, in: spool).map(seen.contains) ?? true
+            {
+                continue
+            }
             newFailed += 1
             if newestFailed.map({ $0.name.createdAt < entry.name.createdAt }) ?? true { newestFailed = entry }
         }

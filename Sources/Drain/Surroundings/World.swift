@@ -23,8 +23,9 @@ package struct World {
     package var renewal: () -> (configuration: Configuration, world: World)? = { nil }
     /// Called when what was reported so far is to be written, with the counts so far: at the end of a pass after which
     /// the run stays, and after a failure that must not go untold. Every settled operation is synced then, and the run
-    /// has no lock but those of runs. Not called more often than once a second, except before a wait.
-    package var reportsDue: (RunSummary) -> Void = { _ in }
+    /// has no lock but those of runs. Not called more often than once a second, except before a wait. Returns whether
+    /// all of it was written; otherwise failures keep their marks.
+    package var reportsDue: (RunSummary) -> Bool = { _ in true }
 
     package init(
         version: String, clock: RunClock, generator: any RandomNumberGenerator,

@@ -33,7 +33,7 @@ extension ActionOptions {
         ) { report.take($0) }
         defer {
             if !isDryRun {
-                queue.noteSeen(report.named, gone: report.gone)
+                queue.noteSeen(report.named)
                 queue.log(verb, of: report.changed, count: report.changedCount)
                 queue.noteEvictions(report.evicted)
             }
@@ -99,10 +99,9 @@ private final class ActionReport {
     /// The number of operations and files that changed, and the first of their ids.
     private(set) var changedCount = 0
     private(set) var changed: [String] = []
-    /// The file names of failed operations and files in quarantine that the command has named and left, and of those
-    /// that it has moved, at most `SeenFiles.most` of each.
+    /// The marks of failed operations and files in quarantine that the command has named and left, at most
+    /// `SeenFiles.most`.
     private(set) var named: [String] = []
-    private(set) var gone: [String] = []
     /// The operations that made room for files that came back from quarantine.
     private(set) var evicted: [EntryName] = []
 
@@ -128,11 +127,15 @@ private final class ActionReport {
         case .skipped(let entries): if !options.global.verbosity.isQuiet { reportSkipped(entries) }
         case .changed(let entry, let due):
             let id = entry.name.id
-            if entry.state == .failed, gone.count < SeenFiles.most { gone.append("\(entry.name)") }
             printChanged(ActionResult(id: id, state: entry.state.word, due: due), id.description)
         case .refused(let entry, let objection):
             let id = entry.name.id.description
-            if entry.state == .failed, named.count < SeenFiles.most { named.append("\(entry.name)") }
+            // try?: what cannot be looked at stays new.
+            if entry.state == .failed, named.count < SeenFiles.most,
+                let mark = try? SeenFiles.mark(of: entry, in: queue.spool)
+            {
+                named.append(mark)
+            }
             let command: String? =
                 switch objection {
                 case .isClaimed, .isGone: nil

@@ -29,9 +29,10 @@ func checkDamage(
     }
     let rule = configuration.map { ReplacementRule($0, at: .now()) }
     let recovery = spool.repair(by: rule, now: .now()) { (failures) throws(SpoolError) in
-        queue.note(try spool.events(of: failures, by: queue.configuration, at: .now()).map { .foundFailed($0) })
+        try queue.note(try spool.events(of: failures, by: queue.configuration, at: .now()).map { .foundFailed($0) })
+        return true
     }
-    if recovery.isNews { queue.note([.recovered(recovery)]) }
+    if recovery.isNews { try queue.note([.recovered(recovery)]) }
     let left = try spool.damages(now: .now())
     for damage in damages where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
     for damage in left { findings.report(damage) }

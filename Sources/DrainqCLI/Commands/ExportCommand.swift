@@ -157,7 +157,7 @@ private final class ExportReport {
     /// Drops the exported operations: the file is safe on disk. An operation that a process has claimed, changed or
     /// replaced meanwhile stays.
     func drop(_ saved: [SavedOperation], in file: String, isQuiet: Bool) throws {
-        var (dropped, gone): ([String], [String]) = ([], [])
+        var dropped: [String] = []
         var count = 0
         var kept: [(id: String, objection: OperatorAction.Objection)] = []
         var change = OperationChange(.drop(), in: queue.spool, queue.configuration, clock: .ofProcess) { event in
@@ -165,16 +165,12 @@ private final class ExportReport {
             case .changed(let entry, due: _):
                 count += 1
                 if dropped.count < LogEvent.mostIDs { dropped.append("\(entry.name.id)") }
-                if entry.state == .failed { gone.append("\(entry.name)") }
             case .refused(let entry, let objection): kept.append(("\(entry.name.id)", objection))
             case .released(let count): reportReleased(count, isQuiet: isQuiet)
             case .missing, .unread, .skipped, .changedFile, .refusedFile, .supersededFile, .fileGone, .madeRoom: break
             }
         }
-        defer {
-            queue.log(ExportCommand.name, of: dropped, count: count)
-            queue.noteSeen([], gone: gone)
-        }
+        defer { queue.log(ExportCommand.name, of: dropped, count: count) }
         do throws(SpoolError) {
             try change.perform(on: .saved(saved))
         } catch {

@@ -231,7 +231,11 @@ struct RunCommand: Command {
                 observer.queue = queue
                 return (queue.configuration, stayingWorld(of: queue))
             }
-            world.reportsDue = { if observer.endPass($0, exitStatus(of: $0)) { reporter.endPass() } }
+            world.reportsDue = { summary in
+                let isWritten = observer.endPass(summary, exitStatus(of: summary))
+                if isWritten != nil { reporter.endPass() }
+                return isWritten ?? true
+            }
             return world
         }
         let world = stayingWorld(of: queue)
@@ -264,7 +268,11 @@ struct RunCommand: Command {
             observer.take($0, at: world.now())
             named?.take($0)
         }
-        let summary = try run()
+        let summary: RunSummary
+        do { summary = try run() } catch {
+            observer.abandon()
+            throw error
+        }
         var status = exitStatus(of: summary)
         if let failure = renewed?.failure { status = .first(of: [status, failure.status]) }
         if let named { status = .first(of: [status] + named.reportUnsent(isLeftToOthers: summary.isLeftToOthers)) }

@@ -10,6 +10,8 @@ struct RunObserver {
     /// What hooks are to be told.
     private var news = ReportLedger()
     private var log = LogRecorder()
+    /// Lines of the log that could not be written yet.
+    private var unwritten: [LogEvent] = []
     private var waiting = WaitingCount()
     private var hasStarted = false
     /// Whether the run has done anything: sent, settled, held, found out.
@@ -19,6 +21,10 @@ struct RunObserver {
     /// The time of the next record of a run that stays, if nothing happens.
     private var nextRecord: ContinuousClock.Instant
     private let clock = RunClock.ofProcess
+    /// Whether all of the last record was written.
+    private var hasWritten = true
+    /// The most lines that wait to be written.
+    private static let mostUnwritten = 10_000
     /// The codes of the errors that the observer has reported.
     private var causes: Set<Int32> = []
 
@@ -51,12 +57,22 @@ struct RunObserver {
     }
 
     /// Records the end of a pass as the end of a run, if anything has happened since the last record, or a minute has
-    /// passed. Returns whether it did.
-    mutating func endPass(_ summary: RunSummary, _ status: ExitStatus) -> Bool {
-        guard hasNews || clock.instant() >= nextRecord else { return false }
+    /// passed; otherwise returns `nil`. Returns false if the log, the counters or what hooks are owed could not be
+    /// written: the next record has them.
+    mutating func endPass(_ summary: RunSummary, _ status: ExitStatus) -> Bool? {
+        guard hasNews || clock.instant() >= nextRecord else { return nil }
+        hasWritten = true
         record(SummaryView(summary, status), didSomething: hasNews)
         callHooks(with: conditions)
-        return true
+        hasNews = !hasWritten
+        return hasWritten
+    }
+
+    /// Records what a run has reported that ended with an error before its first attempt.
+    mutating func abandon() {
+        if !counters.isEmpty { writeCounters() }
+        write(log.take())
+        callHooks()
     }
 
     /// Records the end of the run. A record that cannot be written is a warning, once for each cause, and does not
@@ -80,11 +96,10 @@ struct RunObserver {
             do throws(SpoolError) {
                 // A power cut may lose this record. The results of operations are in the queue.
                 try StateFile.lastRun.replace(with: Array((JSONLine.text(view) + "\n").utf8), in: queue.spool)
-                try counters.addToFile(in: queue.spool)
-                counters = Counters()
             } catch {
                 warn(error)
             }
+            writeCounters()
         }
         write(log.take())
         if let file = queue.configuration.metricsTextfile {
@@ -108,10 +123,23 @@ struct RunObserver {
         }
     }
 
-    private mutating func write(_ lines: [LogEvent]) {
+    private mutating func writeCounters() {
         do throws(SpoolError) {
-            try queue.spool.log(lines, upTo: queue.configuration.log, at: .now())
+            try counters.addToFile(in: queue.spool)
+            counters = Counters()
         } catch {
+            warn(error)
+        }
+    }
+
+    private mutating func write(_ lines: [LogEvent]) {
+        unwritten += lines
+        if unwritten.isEmpty { return }
+        do throws(SpoolError) {
+            try queue.spool.log(unwritten, upTo: queue.configuration.log, at: .now())
+            unwritten = []
+        } catch {
+            unwritten = unwritten.suffix(Self.mostUnwritten)
             warn(error)
         }
     }
@@ -169,6 +197,7 @@ struct RunObserver {
     }
 
     private mutating func warn(_ error: SpoolError) {
+        hasWritten = false
         if causes.insert(error.code).inserted { Messages.warning(error.description, hint: error.hint) }
     }
 }

@@ -26,7 +26,7 @@ struct SendCounting {
     mutating func take(_ event: RunEvent) {
         switch event {
         case .changed(let change): log.add(waiting.added(to: change, in: queue))
-        case .foundFailed, .recovered: queue.note([event])
+        case .recovered: do throws(SpoolError) { try queue.note([event]) } catch { warn(error) }
         default: break
         }
     }
@@ -50,9 +50,13 @@ struct SendCounting {
             try counters.addToFile(in: queue.spool)
             try queue.spool.log(log.take(), upTo: queue.configuration.log, at: clock.now())
         } catch {
-            if !hasReportedError { Messages.warning(error.description, hint: error.hint) }
-            hasReportedError = true
+            warn(error)
         }
         counters = Counters()
+    }
+
+    private mutating func warn(_ error: SpoolError) {
+        if !hasReportedError { Messages.warning(error.description, hint: error.hint) }
+        hasReportedError = true
     }
 }

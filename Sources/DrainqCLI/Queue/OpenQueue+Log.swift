@@ -14,8 +14,8 @@ extension OpenQueue {
     }
 
     /// Adds what a command has met or done, as a run would report it, to the log and the counters, and leaves it to the
-    /// next run for its hooks. Each of them is tried.
-    func note(_ events: [RunEvent], owing others: [News] = []) {
+    /// next run for its hooks. Each of them is tried; throws the first error.
+    func note(_ events: [RunEvent], owing others: [News] = []) throws(SpoolError) {
         if events.isEmpty { return }
         let now = Timestamp.now()
         var (recorder, counters, news) = (LogRecorder(), Counters(), ReportLedger())
@@ -25,15 +25,19 @@ extension OpenQueue {
             news.take(event, for: configuration.hooks)
         }
         others.forEach { news.owe($0) }
-        log(recorder.take())
+        var first: SpoolError?
         func attempt(_ body: () throws(SpoolError) -> Void) {
-            do throws(SpoolError) { try body() } catch { Messages.warning(error.description, hint: error.hint) }
+            do throws(SpoolError) { try body() } catch { first = first ?? error }
         }
+        let lines = recorder.take()
+        attempt { () throws(SpoolError) in try spool.log(lines, upTo: configuration.log, at: now) }
         if !counters.isEmpty { attempt { () throws(SpoolError) in try counters.addToFile(in: spool) } }
-        if news.isEmpty || configuration.hooks.commands.isEmpty { return }
-        attempt { () throws(SpoolError) in
-            try StateFile.reports.update(ReportLedger(), in: spool) { $0.add(news) }
+        if !news.isEmpty, !configuration.hooks.commands.isEmpty {
+            attempt { () throws(SpoolError) in
+                try StateFile.reports.update(ReportLedger(), in: spool) { $0.add(news) }
+            }
         }
+        if let first { throw first }
     }
 
     /// Notes operations that were evicted. Tells of the operations that wait for a value of an evicted one.
@@ -41,17 +45,20 @@ extension OpenQueue {
         if names.isEmpty { return }
         let destinations = DestinationTable(configuration)
         var followers: [EntryName] = []
-        do throws(SpoolError) { followers = try spool.followers(of: names, configuration) } catch {
-            Messages.warning(error.description, hint: error.hint)
+        func warning(_ body: () throws(SpoolError) -> Void) {
+            do throws(SpoolError) { try body() } catch { Messages.warning(error.description, hint: error.hint) }
         }
+        warning { () throws(SpoolError) in followers = try spool.followers(of: names, configuration) }
         for name in followers.prefix(News.idsTold) {
             Messages.warning(
                 "'\(name.id)' waits for a value of an operation that was evicted",
                 hint: pasted("show", name.id.description))
         }
-        note(
-            names.map { .evicted($0, destination: destinations.destination(of: $0).name) },
-            owing: followers.map { .follower($0, destinations.destination(of: $0).name) })
+        warning { () throws(SpoolError) in
+            try note(
+                names.map { .evicted($0, destination: destinations.destination(of: $0).name) },
+                owing: followers.map { .follower($0, destinations.destination(of: $0).name) })
+        }
     }
 
     /// Adds an operator's command that has changed these operations. A command that changed none is no event.
@@ -63,12 +70,10 @@ extension OpenQueue {
         log([event])
     }
 
-    /// Notes that an operator's command has named failed operations or files in quarantine that stay, and that others
-    /// have left.
-    func noteSeen(_ names: [String], gone: [String] = []) {
+    /// Notes that an operator's command has named failed operations or files in quarantine that stay, by their marks.
+    func noteSeen(_ marks: [String]) {
         // try?: they stay new for `status`.
-        try? SeenFiles.note(names, in: spool)
-        if !gone.isEmpty { try? SeenFiles.forget(gone, in: spool) }
+        try? SeenFiles.note(marks, in: spool)
     }
 
     /// Adds what an operator's command has changed of destinations, or of the queue.

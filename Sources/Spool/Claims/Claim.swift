@@ -25,10 +25,14 @@ package final class Claim: Sendable {
     /// Its name, with the unknown end if there is one.
     var nameAfter: EntryName { place.withLock(\.isUnknown) ? name.withUnknownEnd : name }
 
-    init(_ name: EntryName, from: QueueState, by run: SpoolRun) {
+    init(_ name: EntryName, from: QueueState, in directory: QueuePath) {
         self.name = name
         self.from = from
         fileName = name.description
-        path = QueuePath(in: run.directory.path, fileName.utf8)
+        path = QueuePath(in: directory, fileName.utf8)
+    }
+
+    convenience init(_ name: EntryName, from: QueueState, by run: SpoolRun) {
+        self.init(name, from: from, in: run.directory.path)
     }
 }

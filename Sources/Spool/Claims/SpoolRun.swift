@@ -20,6 +20,8 @@ package final class SpoolRun {
         /// The marked claims that are not open, for the next recovery of their files.
         var left: [EntryName: Claim] = [:]
         var marks = ClaimMarks()
+        /// Whether the run leaves its directory, with its marks, when it ends.
+        var leavesMarks = false
         /// Directories with changed names that `sync` must make durable. Directories with additions come first.
         var directoriesWithAdditions: Set<QueuePath> = []
         var directoriesWithRemovals: Set<QueuePath> = []
@@ -95,9 +97,15 @@ package final class SpoolRun {
 
     /// Ends the marks of failures: the log, the counters and the hooks have them.
     package func haveTold() {
-        let told = changes.withLock { $0.left.values.filter { $0.mark?.meaning == .failed } }
+        let told = changes.withLock { changes in
+            changes.leavesMarks = false
+            return changes.left.values.filter { $0.mark?.meaning == .failed }
+        }
         for claim in told { unmark(claim) }
     }
+
+    /// The failures could not be reported: their marks outlive the run, for the next recovery.
+    package func couldNotTell() { changes.withLock { $0.leavesMarks = true } }
 
     /// Notes a new name in a directory, for `sync` to make durable.
     func noteAddition(in directory: QueuePath) {
@@ -327,7 +335,7 @@ package final class SpoolRun {
         note { () throws(SpoolError) in try putBackOpen() }
         note { () throws(SpoolError) in try sync() }
         queue.openDirectories.close(directory.path)
-        directory.remove()
+        if !changes.withLock(\.leavesMarks) { directory.remove() }
         directory.release()
         if let first { throw first }
     }

@@ -8,16 +8,16 @@ extension SpoolRun {
     /// files → F; row W of dead writers → gone; two generations of one operation → the later generation. What an error
     /// has left in this run's own directory goes the same way. Makes missing directories again.
     ///
-    /// Renames each claim into this run's directory first, so only one recoverer wins. If this run dies too, the claim
-    /// is a dead run's again. Leaves what cannot be recovered to the next recovery, and reports the failure in
-    /// `errors`.
+    /// Finishes a dead run's decisions in its directory, and renames each other claim into this run's directory first.
+    /// If this run dies too, the claim is a dead run's again. Leaves what cannot be recovered to the next recovery, and
+    /// reports the failure in `errors`.
     ///
     /// Calls `finish` for each delivered operation before its file goes. Calls `tell` with the failures that a dead run
     /// has not told, without a lock but the dead run's, before the run's marks go. If this run dies, or a call throws,
-    /// the next recovery calls again.
+    /// the next recovery calls again; likewise if `tell` returns false.
     package func recover(
         now: Timestamp, maximumInterruptions: Int = 5, finishing finish: (Claim) throws(SpoolError) -> Void = { _ in },
-        telling tell: ([UntoldFailure]) throws(SpoolError) -> Void = { _ in }
+        telling tell: ([UntoldFailure]) throws(SpoolError) -> Bool = { _ in false }
     ) throws(SpoolError) -> Recovery {
         var recovery = Recovery()
         do throws(SpoolError) {
@@ -44,7 +44,7 @@ extension SpoolRun {
                     try recover(from: dead, &recovery, now, maximumInterruptions, finish)
                 }
                 try sync()
-                if !untold.isEmpty { try tell(untold) }
+                if !untold.isEmpty { guard try tell(untold) else { continue } }
                 if !isOwn { dead.remove() }
             } catch {
                 recovery.errors.append(error)
@@ -90,23 +90,28 @@ extension SpoolRun {
                     try returnForeign(from, bytes, &recovery)
                     continue
                 }
+                // What the dead run has decided is done in its directory: the file keeps its mark until it has left.
+                let decided = leftClaim(name) ?? Claim(name, from: .home(of: name), in: dead.path)
+                let meaning = marks?[decided.fileName] ?? decided.mark?.meaning
+                if case .delivered(let keep) = meaning, let delivery = delivery(of: decided, marked: meaning) {
+                    try finish(decided)
+                    try keepValuesLeft(in: decided, now)
+                    _ = try self.finish(delivery, keep: keep)
+                    recovery.delivered.append(name)
+                    unmark(decided)
+                    continue
+                }
+                if case .failed = meaning {
+                    try finishFailure(of: decided, &recovery, now)
+                    continue
+                }
                 let claim = leftClaim(name) ?? Claim(name, from: .home(of: name), by: self)
-                let meaning = marks?[claim.fileName] ?? claim.mark?.meaning
                 // If this run dies too, or cannot move the file on, the next recovery does what the mark says.
                 if let meaning { mark(claim, meaning) }
                 if try take(claim, from: from) {
-                    if case .delivered(let keep) = meaning, let delivery = delivery(of: claim, marked: meaning) {
-                        try finish(claim)
-                        try keepValuesLeft(in: claim, now)
-                        _ = try self.finish(delivery, keep: keep)
-                        recovery.delivered.append(name)
-                    } else if case .failed = meaning {
-                        try finishFailure(of: claim, &recovery, now)
-                    } else {
-                        try returnClaim(
-                            claim.path, mayHaveBegun(meaning, marks) ? claim.name.withUnknownEnd : claim.nameAfter,
-                            hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)
-                    }
+                    try returnClaim(
+                        claim.path, mayHaveBegun(meaning, marks) ? claim.name.withUnknownEnd : claim.nameAfter,
+                        hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)
                 }
                 unmark(claim)
             } catch {

@@ -24,7 +24,7 @@ extension SpoolDirectory {
     /// that of `SpoolRun.recover`.
     package func repair(
         by rule: ReplacementRule?, now: Timestamp, maximumInterruptions: Int = 5,
-        telling tell: ([UntoldFailure]) throws(SpoolError) -> Void = { _ in }
+        telling tell: ([UntoldFailure]) throws(SpoolError) -> Bool = { _ in false }
     ) -> Recovery {
         var recovery = Recovery()
         func step(_ body: () throws(SpoolError) -> Void) {
@@ -34,13 +34,12 @@ extension SpoolDirectory {
         step { () throws(SpoolError) in
             guard let rule else { return }
             let run = try beginRun(now: now)
-            recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions) {
-                (claim) throws(SpoolError) in
+            func finish(_ claim: Claim) throws(SpoolError) {
                 let newer = run.successor(sent: claim)
                 _ = try supersedeDeadLetters(by: newer, rule, patience: Self.namesPatience, at: now)
-            } telling: { (failures) throws(SpoolError) in
-                try tell(failures)
             }
+            recovery = try run.recover(
+                now: now, maximumInterruptions: maximumInterruptions, finishing: finish, telling: tell)
             try run.end()
         }
         step { () throws(SpoolError) in try withNamesLock { () throws(SpoolError) in try removeTwins() } }

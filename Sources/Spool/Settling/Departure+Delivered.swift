@@ -42,7 +42,7 @@ extension SpoolRun {
                 try queue.replace(delivery.file.path, QueuePath(entry.path))
             }
             noteAddition(in: entry.state.path)
-            noteRemoval(in: directory.path)
+            noteRemoval(in: delivery.file.path.parent)
             return if let loss { .unkept(loss) } else { .moved(entry) }
         } catch {
             try remove(delivery)
@@ -51,9 +51,10 @@ extension SpoolRun {
     }
 
     private func remove(_ delivery: consuming Delivery) throws(SpoolError) {
+        let place = delivery.file.path.parent
         do throws(SpoolError) { _ = try queue.depart("remove", .delivered(delivery)) } catch {
             throw SpoolError(kind: .notRemovedAfterDelivery, verb: error.verb, path: error.path, code: error.code)
         }
-        noteRemoval(in: directory.path)
+        noteRemoval(in: place)
     }
 }

@@ -60,10 +60,11 @@ extension SpoolDirectory {
         }
     }
 
-    /// Whether no run may take back the failure. The file is there, so its mark would be there, too.
+    /// Whether no run may take back the failure, or has still to tell of it. The file is there, so its mark would be
+    /// there, too.
     private func isCertain(_ path: QueuePath) throws(SpoolError) -> Bool {
         guard let name = path.nameBytes.withUnsafeBufferPointer({ EntryName($0) }) else { return true }
-        return try !withheldFailures().contains(name.id)
+        return try !markedFailures(where: { $0.isFailure }).contains(name.id)
     }
 
     /// Returns how a dead letter ended; `nil` if its file has no name of an operation.

@@ -74,7 +74,7 @@ extension SpoolRun {
         }
         if isTaken { return try resolve(path, against: entry, now) }
         noteAddition(in: target.parent)
-        noteRemoval(in: directory.path)
+        noteRemoval(in: path.parent)
         return .moved(entry)
     }
 

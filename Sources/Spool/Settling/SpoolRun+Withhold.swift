@@ -61,10 +61,18 @@ extension SpoolRun {
 extension SpoolDirectory {
     /// Returns the operations in row X that a run at work may take back. Takes no lock.
     package func withheldFailures() throws(SpoolError) -> Set<OperationID> {
+        try markedFailures(of: try runs().alive) { $0 == .withheld }
+    }
+
+    /// Returns the operations with such a mark of a run, dead ones included unless given.
+    func markedFailures(
+        of runs: Set<String>? = nil, where isMeant: (ClaimMarks.Meaning) -> Bool
+    ) throws(SpoolError) -> Set<OperationID> {
         var ids: Set<OperationID> = []
-        for run in try runs().alive {
+        let all = if let runs { runs } else { Set(try names(in: QueueState.claimed.path).map(QueuePath.escaped)) }
+        for run in all {
             let lock = QueuePath("claimed/\(run)/lock")
-            for (name, meaning) in try ClaimMarks.read(of: run, lock, self) ?? [:] where meaning == .withheld {
+            for (name, meaning) in try ClaimMarks.read(of: run, lock, self) ?? [:] where isMeant(meaning) {
                 if let name = EntryName(name) { ids.insert(name.id) }
             }
         }

@@ -39,6 +39,7 @@ extension Universe {
             for event in try spool.events(of: failures, by: configuration, at: now(on: process.host)) {
                 take(.foundFailed(event), of: process)
             }
+            return true
         }
         if !recovery.returned.isEmpty { note(process.id, .reports(.recovered(recovery.returned.map(\.name.id)))) }
         for item in recovery.quarantined {

@@ -123,7 +123,7 @@ extension Universe {
         case .accepted(let name): .accepted(name)
         case .duplicate: .duplicate
         case .inFlight: .inFlight
-        case .isGone: .notAttempted
+        case .isBeingSent, .isGone: .notAttempted
         case .rejected: .full
         case .refused: .refused
         case .notAttempted: .notAttempted
