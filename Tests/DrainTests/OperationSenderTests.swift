@@ -277,6 +277,43 @@ struct OperationSenderTests {
         #expect(try bench.state(of: "http://one").hold == nil)
     }
 
+    @Test func `each operation goes by the configuration of its moment`() throws {
+        var urls: [String] = []
+        func world() -> World {
+            bench.world { request in
+                urls.append(request.url)
+                return .status(204)
+            }
+        }
+        var first = world()
+        var changed: Configuration?
+        first.renewal = {
+            guard let changed else { return nil }
+            return (changed, world())
+        }
+        let sender = OperationSender(
+            spool: bench.spool, configuration: bench.configuration, options: OperationSender.Options(), world: first
+        ) { _ in }
+        func send(_ id: String) throws -> String {
+            bench.now = bench.now + .microseconds(1)
+            let header = OperationHeader(
+                id: OperationID(id)!, type: .default, createdAt: bench.now, contentType: "application/json", key: "k")
+            return try sender(
+                Submission(
+                    Operation(header: header, body: Array("1".utf8)), hasOwnID: true, at: bench.now, isDated: true)
+            ).word
+        }
+        #expect(try send("a") == "delivered")
+        changed = bench.configuration
+        changed?.defaultRoute.url = "http://two/"
+        changed?.defaultRoute.ordering = .key
+        #expect(try send("b") == "delivered")
+        #expect(urls == ["http://one/default", "http://two/"])
+        // The new order counts.
+        try bench.add(1) { $0.key = "k" }
+        #expect(try send("c") == "deferred" && urls.count == 2)
+    }
+
     // MARK: - Retries
 
     @Test func `an operation is attempted again by the schedule, within the time for retries`() throws {

@@ -147,6 +147,24 @@ struct SendTests {
         #expect(try drainq.waiting() == 1)
     }
 
+    @Test func `send with a pipe takes over a changed configuration, and a broken one is reported once with 78`() throws
+    {
+        let receiver = try LoopbackReceiver(script: .always(.status(200, body: "ok")))
+        let drainq = try Drainq(to: receiver)
+        let sent = try drainq.shell(
+            """
+            configure() { echo "$1" >new; chmod 600 new; mv new queue/drainq.json; }
+            send() { echo "$1" >&7; until [ "$(wc -c <out)" = "$2" ]; do sleep 0.02; kill -0 $pid || exit 9; done; }
+            mkfifo in; drainq send <in >out & pid=$!; exec 7>in
+            send 1 2
+            configure '{ routes: { default: { url: "\(receiver.url)/new" } } }'; send 2 4
+            configure '{ routes: { default: { urk: "" } } }'; send 3 6; send 4 8
+            exec 7>&-; wait $pid
+            """)
+        #expect(receiver.requests().map(\.target) == ["/default", "/new", "/new", "/new"], "\(sent)")
+        #expect(sent.status == 78 && sent.error.components(separatedBy: "urk").count == 2, "\(sent)")
+    }
+
     @Test func `send --json prints an object for each line`() throws {
         let receiver = try LoopbackReceiver(
             script: .sequence([.status(200, body: "ok"), .status(503), .status(400)]))

@@ -3,8 +3,8 @@ package import Policy
 package import Spool
 
 /// The treatment of operations by `send`: accepts each into a claim, as `add` accepts it into `new/`, and attempts it
-/// at once by the code of a run (`SendRun`).
-package struct OperationSender {
+/// at once by the code of a run (`SendRun`). Each operation goes by the configuration of its moment, like a pass.
+package final class OperationSender {
     package struct Options: Hashable, Sendable {
         /// The longest duration of each attempt, if shorter than the route's.
         package var timeout: Duration?
@@ -54,10 +54,10 @@ package struct OperationSender {
     }
 
     private let spool: SpoolDirectory
-    private let configuration: Configuration
+    private var configuration: Configuration
     private let options: Options
-    private let world: World
-    private let sender: RequestSender
+    private var world: World
+    private var sender: RequestSender
     private let deadline: ContinuousClock.Instant?
     private let report: (RunEvent) -> Void
 
@@ -71,8 +71,22 @@ package struct OperationSender {
         self.options = options
         self.world = world
         self.report = report
-        sender = RequestSender(spool, configuration, world, concurrency: 1) { $0.adjust(to: options) }
+        sender = Self.sender(spool, configuration, options, world)
         deadline = options.retryWithin.map { world.clock.instant() + $0 }
+    }
+
+    private static func sender(
+        _ spool: SpoolDirectory, _ configuration: Configuration, _ options: Options, _ world: World
+    ) -> RequestSender {
+        RequestSender(spool, configuration, world, concurrency: 1) { $0.adjust(to: options) }
+    }
+
+    /// Takes over a changed configuration.
+    private func renew() {
+        guard let renewal = world.renewal() else { return }
+        (configuration, world) = renewal
+        sender.close()
+        sender = Self.sender(spool, configuration, options, world)
     }
 
     /// Sends an operation. Throws if the operation could not be accepted, and then has sent nothing.
@@ -80,6 +94,7 @@ package struct OperationSender {
     /// If the process dies meanwhile, the next run returns the operation to the queue, and sends it again under the
     /// same idempotency key.
     package func callAsFunction(_ submission: Submission) throws(SpoolError) -> Result {
+        renew()
         let spoolRun = try spool.beginRun(now: nil)
         var control = AdmissionControl(configuration)
         let member: Member

@@ -18,8 +18,8 @@ package struct World {
     package var gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8]
     /// The transports of this build. The sink says whether libcurl can be used.
     package var transports: [Transport]
-    /// Called before each pass but the first. Returns the configuration of the pass, and the world that follows from
-    /// the configuration; `nil` if neither has changed since the last call.
+    /// Called before each pass but the first, and before each operation of `send`. Returns the configuration of the
+    /// pass, and the world that follows from the configuration; `nil` if neither has changed since the last call.
     package var renewal: () -> (configuration: Configuration, world: World)? = { nil }
     /// Called when what was reported so far is to be written, with the counts so far: at the end of a pass after which
     /// the run stays, and after a failure that must not go untold. Every settled operation is synced then, and the run

@@ -87,7 +87,8 @@ struct SendCommand: Command {
         Only a wrong command line, a wrong configuration or a missing queue is still an error.
 
         The queue remembers what an attempt shows about its destination, as after a run. `conditions` of the \
-        configuration apply to runs alone.
+        configuration apply to runs alone. The command reads a changed configuration before each operation. While the \
+        configuration is not valid, the one before is in force, and the command ends with 78.
         """,
         operands: .files,
         exclusive: [
@@ -115,8 +116,19 @@ struct SendCommand: Command {
         var counting = SendCounting(queue)
         defer { counting.end() }
         let options = OperationSender.Options(timeout: timeout, retryWithin: retryWithin, queues: !neverQueues)
+        let renewed = RenewedQueue(queue, global) { try $0.checkTrustOfConfiguration(global) }
+        func renewingWorld(of queue: OpenQueue) -> World {
+            var world = queue.world()
+            world.renewal = {
+                let present = renewed.renewed()
+                if present.configuration == queue.configuration { return nil }
+                counting.queue = present
+                return (present.configuration, renewingWorld(of: present))
+            }
+            return world
+        }
         let sender = OperationSender(
-            spool: queue.spool, configuration: queue.configuration, options: options, world: queue.world()
+            spool: queue.spool, configuration: queue.configuration, options: options, world: renewingWorld(of: queue)
         ) { event in
             switch event {
             case .attempted(let attempt): counting.take(attempt)
@@ -130,7 +142,7 @@ struct SendCommand: Command {
         }
         let report = SendReport(command: self)
         var applying: [ExitStatus] = []
-        var input = OperationInput(queue: queue, options: input, reading: input.reading(at: .now()))
+        var input = OperationInput(queue: renewed.renewed(), options: input, reading: input.reading(at: .now()))
         try input.read { item in
             // While the command waits for the next operation, a signal ends the process as usual.
             Interruption.install()
@@ -158,6 +170,7 @@ struct SendCommand: Command {
                 of: "answers", "drainq reads no further line",
                 hint: "drainq has sent, queued or refused \(InWords.count(applying.count, "value")) of this input")
         }
+        if let failure = renewed.failure { applying.append(failure.status) }
         return .first(of: applying)
     }
 

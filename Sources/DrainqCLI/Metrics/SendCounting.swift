@@ -4,7 +4,8 @@ import Spool
 
 /// The counters of `send`, as for a run, and its lines of the log. Writes both once a second and at the end.
 struct SendCounting {
-    private let queue: OpenQueue
+    /// The queue with the configuration of the last operation.
+    var queue: OpenQueue
     private var counters = Counters()
     private var log = LogRecorder()
     private var waiting = WaitingCount()

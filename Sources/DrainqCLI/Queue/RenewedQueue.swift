@@ -3,8 +3,8 @@ import Configuration
 import Policy
 import Spool
 
-/// The queue of a command that goes on for long: a run that stays, or `add` and `import` with a pipe. The command asks
-/// for its configuration again before each pass or batch. While the file is not valid, the configuration read before
+/// The queue of a command that goes on for long: a run that stays, or `add`, `import` and `send` with a pipe. The
+/// command asks for its configuration again before each pass, batch or operation of `send`. While the file is not valid, the configuration read before
 /// stays in force.
 final class RenewedQueue {
     private let options: GlobalOptions
