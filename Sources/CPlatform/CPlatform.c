@@ -139,6 +139,16 @@ int64_t csystem_changed(const struct stat *status) {
 #endif
 }
 
+int csystem_set_modified(int descriptor, const struct stat *status) {
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+#ifdef __APPLE__
+    times[1] = status->st_mtimespec;
+#else
+    times[1] = status->st_mtim;
+#endif
+    return futimens(descriptor, times);
+}
+
 ssize_t csystem_send_descriptor(int socket, const void *bytes, size_t count, int flags, int descriptor) {
     union { struct cmsghdr head; char space[CMSG_SPACE(sizeof(int))]; } control = {0};
     struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};

@@ -42,6 +42,11 @@ package struct ProgramEnvironment: Hashable, Sendable {
     /// `NAME=value`, in the order of the names.
     var variables: [String] { values.map { "\($0.key)=\($0.value)" }.sorted() }
 
+    /// Returns `NAME=value` for those of the names that are set, in the order of the names.
+    func variables(named names: [String]) -> [String] {
+        Set(names).sorted().compactMap { name in values[name].map { "\(name)=\($0)" } }
+    }
+
     private static func isForAll(_ name: String) -> Bool { forAll.contains(name) || name.utf8.starts(with: "LC_".utf8) }
 
     private static let forAll: Set<String> = [

@@ -47,6 +47,9 @@ int64_t csystem_modified(const struct stat *status);
 /// Returns the time of the inode's last change, as csystem_modified does.
 int64_t csystem_changed(const struct stat *status);
 
+/// Sets the time of a file's last modification to that of a status: futimens(3).
+int csystem_set_modified(int descriptor, const struct stat *status);
+
 /// Returns the arguments of main(), ended by a null pointer; NULL if only /proc knows them. Swift's own arguments come
 /// from /proc/self/cmdline, which some containers lack.
 char *const *csystem_arguments(void);

@@ -50,6 +50,8 @@ struct SecretFile {
     /// The file is written in place: drainq may have no right to its directory. Line breaks, which do not count, fill
     /// the file up to the present length, so that a reader at any moment, and one after a crash, finds the old or the
     /// new secret; a power cut can tear it only if the disk tears a write of this length.
+    ///
+    /// The file keeps its time of modification, so that it stays the file of the same login (`FileIdentity.login`).
     func replace(with secret: String) throws(SecretDefect) {
         let descriptor = open(path.rawCString, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw defect("cannot be written: \(Errno(errno))") }
@@ -68,7 +70,9 @@ struct SecretFile {
         let padding = max(0, present - text.count)
         let content = text + [UInt8](repeating: 0x0A, count: padding)
         let written = content.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
-        guard written == content.count, ftruncate(descriptor, off_t(text.count)) == 0, fsync(descriptor) == 0 else {
+        guard written == content.count, ftruncate(descriptor, off_t(text.count)) == 0,
+            csystem_set_modified(descriptor, &status) == 0, fsync(descriptor) == 0
+        else {
             throw defect("cannot be written: \(Errno(errno))")
         }
     }

@@ -4,7 +4,8 @@ import Synchronization
 /// The secrets of one run: resolved at each attempt, and again after a server has refused a request.
 ///
 /// Reads files and variables each time, so a token renewed during a run is used at once. Keeps a command's answer for
-/// its `ttl`, at most as long as the store lives. Only `TokenFile` writes a secret to a file. Every error is a value of
+/// its `ttl`, at most as long as the store lives, and an endpoint's for the lifetime of the token, as long as the
+/// credentials of the request for it stay the same. Only `TokenFile` writes a secret to a file. Every error is a value of
 /// `SecretValues.failures`, a predicate for `the secret 'api' …`, without the content of a file or the output of a
 /// program.
 ///
@@ -13,14 +14,16 @@ package final class SecretStore: @unchecked Sendable {
     /// The result of a command or a token endpoint, and how long it is kept.
     private struct Answer {
         var result: Result<String, SecretDefect>
+        /// What the endpoint was asked with, see `credentials(of:at:)`.
+        var credentials: RequestCredentials?
         var until: ContinuousClock.Instant
     }
 
-    private let sources: [String: SecretSource]
+    let sources: [String: SecretSource]
     private let environment: [String: String]
-    private let base: String
+    let base: String
     private let commandTimeout: Duration
-    private let tokens: TokenSource?
+    let tokens: TokenSource?
     /// What the store knows of a command or a token endpoint.
     private struct Memory {
         var answer: Answer?
@@ -41,6 +44,9 @@ package final class SecretStore: @unchecked Sendable {
 
     /// The environment of programs named by the configuration.
     package let commandEnvironment: ProgramEnvironment
+    /// The variables by which a command may choose a user's credentials: runs with other values do not share its
+    /// output.
+    private let choice: RequestCredentials
 
     /// The time before a command or token endpoint is asked again after a failure that a person must repair, or a
     /// repeated refused answer.
@@ -63,6 +69,8 @@ package final class SecretStore: @unchecked Sendable {
         self.tokens = tokens
         turns = sources.filter(\.value.hasEffects).mapValues { _ in Turn() }
         commandEnvironment = ProgramEnvironment(of: environment, passing: passed, without: Array(sources.values))
+        choice = RequestCredentials(
+            commandEnvironment.variables(named: passed + ["HOME", "XDG_CONFIG_HOME"]), areOwn: false)
     }
 
     /// Returns the secrets of these names, for one attempt. `files` are the files of its operations' own secrets.
@@ -83,12 +91,26 @@ package final class SecretStore: @unchecked Sendable {
 
     /// Whether `values` has to ask a command or an endpoint first.
     package func mayWait(for names: Set<String>, at now: ContinuousClock.Instant = .now) -> Bool {
-        names.contains { turns[$0] != nil && answer(of: $0, at: now) == nil }
+        names.contains { name in
+            guard turns[name] != nil else { return false }
+            if case .oauth2(let oauth2)? = sources[name], mayWait(for: needs(of: oauth2), at: now) { return true }
+            return answer(of: name, at: now) == nil
+        }
     }
 
-    /// Returns the kept answer of a command or an endpoint.
+    /// Returns the kept answer of a command or an endpoint. An answer to other credentials than the present ones is not
+    /// kept: another user may have logged in.
     private func answer(of name: String, at now: ContinuousClock.Instant) -> Result<String, SecretDefect>? {
-        memories.withLock { memories in memories[name]?.answer.flatMap { now < $0.until ? $0.result : nil } }
+        let kept = memories.withLock { $0[name]?.answer }
+        guard let kept, now < kept.until, credentials(of: name, at: now) == kept.credentials else { return nil }
+        return kept.result
+    }
+
+    /// Returns the credentials that an endpoint would be asked with now; `nil` if some are missing, and for a command.
+    private func credentials(of name: String, at now: ContinuousClock.Instant) -> RequestCredentials? {
+        guard case .oauth2(let oauth2)? = sources[name] else { return nil }
+        // try?: asking the endpoint says what is missing.
+        return try? tokenInputs(of: oauth2, at: now).credentials
     }
 
     /// Returns the time until a command or an endpoint is asked again.
@@ -158,7 +180,7 @@ package final class SecretStore: @unchecked Sendable {
         }
     }
 
-    private func file(_ path: String) -> SecretFile {
+    func file(_ path: String) -> SecretFile {
         SecretFile(path.begins(with: "/") ? path : "\(base)/\(path)")
     }
 
@@ -198,26 +220,36 @@ package final class SecretStore: @unchecked Sendable {
             return try SecretDefect.check(ended.output, from: place)
         }
         return kept(name, at: now, hasTurn) { () throws(SecretDefect) in
-            guard let tokens, let ttl else { return (try output(), ttl ?? Self.unknownLifetime) }
+            guard let tokens, let ttl else {
+                return Fetched(value: try output(), lifetime: ttl ?? Self.unknownLifetime)
+            }
             var defect: SecretDefect?
-            let answer = tokens.token([base] + arguments, except: refused(name)) {
+            let issue = tokens.token([base] + arguments, of: { choice }, except: refused(name)) {
                 do throws(SecretDefect) {
-                    return .token(OAuth2.Token(value: try output(), lifetime: ttl))
+                    let token = OAuth2.Token(value: try output(), lifetime: ttl)
+                    return TokenSource.Issue(answer: .token(token), credentials: choice)
                 } catch {
                     defect = error
-                    return .refused(reason: error.description)
+                    return TokenSource.Issue(answer: .refused(reason: error.description))
                 }
             }
-            guard case .token(let token) = answer else { throw defect ?? .notConfigured }
-            return (token.value, token.lifetime ?? ttl)
+            guard case .token(let token) = issue.answer else { throw defect ?? .notConfigured }
+            return Fetched(value: token.value, lifetime: token.lifetime ?? ttl)
         }
+    }
+
+    /// What a command or an endpoint gave: a secret, its lifetime, and what an endpoint was asked with.
+    struct Fetched {
+        var value: String
+        var lifetime: Duration
+        var credentials: RequestCredentials?
     }
 
     /// Returns the kept result of a command or an endpoint, or asks for a result if none is kept. `hasTurn`: the caller
     /// has the lock.
     private func kept(
         _ name: String, at now: ContinuousClock.Instant, _ hasTurn: Bool,
-        ask: () throws(SecretDefect) -> (value: String, lifetime: Duration)
+        ask: () throws(SecretDefect) -> Fetched
     ) -> Result<String, SecretDefect> {
         if hasTurn { return asked(name, at: now, ask) }
         if let answer = answer(of: name, at: now) { return answer }
@@ -228,14 +260,16 @@ package final class SecretStore: @unchecked Sendable {
     /// asked again for each operation.
     private func asked(
         _ name: String, at now: ContinuousClock.Instant,
-        _ ask: () throws(SecretDefect) -> (value: String, lifetime: Duration)
+        _ ask: () throws(SecretDefect) -> Fetched
     ) -> Result<String, SecretDefect> {
         let began = ContinuousClock.now
         var lifetime = Self.commandRetryInterval
+        var credentials = credentials(of: name, at: now)
         let result = Result { () throws(SecretDefect) in
             let answer = try ask()
             // A thread has asked, and the run's own thread takes the answer.
             lifetime = max(answer.lifetime, Self.shortestLifetime)
+            credentials = answer.credentials
             return answer.value
         }
         memories.withLock { memories in
@@ -244,7 +278,8 @@ package final class SecretStore: @unchecked Sendable {
             if case .failure(let defect) = result, let delay = defect.delay {
                 lifetime = max(delay, Self.delay(afterFailures: memory.failures))
             }
-            memory.answer = Answer(result: result, until: now + began.duration(to: .now) + lifetime)
+            memory.answer = Answer(
+                result: result, credentials: credentials, until: now + began.duration(to: .now) + lifetime)
             memories[name] = memory
         }
         return result
@@ -262,8 +297,9 @@ package final class SecretStore: @unchecked Sendable {
         of name: String, _ oauth2: OAuth2, at now: ContinuousClock.Instant, _ hasTurn: Bool
     ) -> Result<String, SecretDefect> {
         kept(name, at: now, hasTurn) { () throws(SecretDefect) in
-            let token = try token(oauth2, except: refused(name), at: now)
-            return (token.value, token.lifetime ?? Self.unknownLifetime)
+            let (token, credentials) = try token(oauth2, except: refused(name), at: now)
+            return Fetched(
+                value: token.value, lifetime: token.lifetime ?? Self.unknownLifetime, credentials: credentials)
         }
     }
 
@@ -273,79 +309,6 @@ package final class SecretStore: @unchecked Sendable {
     /// The shortest time for which an answer is kept, whatever its lifetime, so that a run does not ask at each
     /// attempt.
     private static let shortestLifetime: Duration = .seconds(1)
-
-    private func token(
-        _ oauth2: OAuth2, except refused: String?, at now: ContinuousClock.Instant
-    ) throws(SecretDefect) -> OAuth2.Token {
-        let place = "the endpoint '\(oauth2.tokenURL)'"
-        guard let tokens else { throw SecretDefect(place: place, reason: "cannot be asked for tokens by this command") }
-        func needed() throws(SecretDefect) -> SecretValues {
-            let names = tokens.names(oauth2).filter { name in
-                // A token cannot be needed to ask for a token: that would recurse.
-                if case .oauth2 = sources[name] { false } else { true }
-            }
-            let needed = values(names, at: now)
-            if let (name, reason) = needed.failures.min(by: { $0.key < $1.key }) {
-                throw SecretDefect(
-                    place: place, reason: "needs the secret '\(name)', which \(reason)", delay: needed.unavailable[name]
-                )
-            }
-            return needed
-        }
-        // Two clients whose ids come from secrets of the same name do not share a token, nor do two users whose refresh
-        // tokens come from different files. The client's secret is not in the name.
-        let client = (try? oauth2.expandedClientID(try needed())) ?? ""
-        let refreshFile = refreshFile(of: oauth2)
-        let refresh =
-            refreshFile?.path ?? oauth2.refreshSecret.flatMap { sources[$0] }.map { "\(base) \($0)" } ?? ""
-        let assertion =
-            oauth2.assertion.map {
-                "\($0.keyFile) \($0.keyID ?? "") \($0.claims.sorted { $0.key < $1.key })"
-            } ?? ""
-        let parts = [
-            oauth2.tokenURL, client, oauth2.scope ?? "", oauth2.audience ?? "", oauth2.resource ?? "", refresh,
-            assertion,
-        ]
-        var defect: SecretDefect?
-        let answer = tokens.token(parts, except: refused) {
-            do throws(SecretDefect) {
-                // A server may revoke all tokens of a login if a refresh token comes twice. The lock is on the file of
-                // that token, whatever queue, runtime directory or scope asks.
-                let lock = try refreshFile.map { (file) throws(SecretDefect) in try file.lock() }
-                defer { lock?.release() }
-                // Read again: another run may have got a new refresh token.
-                let answer = tokens.ask(oauth2, try needed())
-                if case .token(let token) = answer, let new = token.refreshToken { try keep(new, for: oauth2, place) }
-                return answer
-            } catch {
-                defect = error
-                return .refused(reason: error.description)
-            }
-        }
-        if let defect { throw defect }
-        switch answer {
-        case .token(let token): return token
-        case .refused(let reason): throw SecretDefect(place: place, reason: reason)
-        case .unavailable(let reason, let delay): throw SecretDefect(place: place, reason: reason, delay: delay)
-        }
-    }
-
-    /// Writes a new refresh token to the file of the used one, which the endpoint no longer takes.
-    private func keep(_ new: String, for oauth2: OAuth2, _ place: String) throws(SecretDefect) {
-        guard let name = oauth2.refreshSecret, values([name]).values[name] != new else { return }
-        guard let file = refreshFile(of: oauth2) else {
-            throw SecretDefect(
-                place: place, reason: "issued a new refresh token, and the secret '\(name)' is not a file to keep it in"
-            )
-        }
-        try file.replace(with: new)
-    }
-
-    /// Returns the file of the refresh token; `nil` if there is none.
-    private func refreshFile(of oauth2: OAuth2) -> SecretFile? {
-        guard case .file(let path)? = oauth2.refreshSecret.flatMap({ sources[$0] }) else { return nil }
-        return file(path)
-    }
 }
 
 /// The store and its content are secret, the environment too: its description has only the names of secrets.

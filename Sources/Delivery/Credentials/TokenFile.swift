@@ -44,31 +44,38 @@ struct TokenFile: ~Copyable {
         return true
     }
 
-    /// Returns the token and its remaining lifetime; `nil` if there is no valid token.
-    func token(at now: Timestamp) -> OAuth2.Token? {
+    /// Returns the token and its remaining lifetime; `nil` if there is no valid token that was made from these
+    /// credentials.
+    func token(at now: Timestamp, of credentials: RequestCredentials) -> OAuth2.Token? {
         guard lseek(descriptor, 0, SEEK_SET) == 0, let content = try? contents(of: descriptor, upTo: Self.limit),
             let document = try? JSONDocument(content),
             // The file has the syntax of an endpoint's answer.
             case .token(var token) = OAuth2.answer(
                 in: AttemptReport(result: .answer(.init(status: 200, body: content)), duration: .zero), at: now),
-            let from = Self.time("from", document), let until = Self.time("until", document), from <= now, now < until
+            let from = Self.time("from", document), let until = Self.time("until", document), from <= now, now < until,
+            case .string(credentials.mark(key: token.value))? = Self.value("of", document)
         else { return nil }
         token.lifetime = until - now
         return token
     }
 
     private static func time(_ name: String, _ document: JSONDocument) -> Timestamp? {
-        guard case .string(let text)? = document.value(at: JSONPointer(tokens: [name])) else { return nil }
+        guard case .string(let text)? = value(name, document) else { return nil }
         return Timestamp(compact: text)
+    }
+
+    private static func value(_ name: String, _ document: JSONDocument) -> JSONValue? {
+        document.value(at: JSONPointer(tokens: [name]))
     }
 
     func forget() { ftruncate(descriptor, 0) }
 
-    /// Writes a token. If the write fails, empties the file.
-    func keep(_ value: String, from now: Timestamp, until end: Timestamp) {
+    /// Writes a token and the mark of the credentials that it was made from. The token is the key of the mark: only a
+    /// reader of the token can test guesses of the credentials. If the write fails, empties the file.
+    func keep(_ value: String, of credentials: RequestCredentials, from now: Timestamp, until end: Timestamp) {
         let text =
-            "{\"from\":\"\(now.compactMicroseconds)\",\"until\":\"\(end.compactMicroseconds)\",\"access_token\":"
-            + "\(JSONText.quoted(value))}\n"
+            "{\"from\":\"\(now.compactMicroseconds)\",\"until\":\"\(end.compactMicroseconds)\",\"of\":"
+            + "\"\(credentials.mark(key: value))\",\"access_token\":\(JSONText.quoted(value))}\n"
         guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else { return }
         let content = Array(text.utf8)
         if content.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) != content.count { forget() }

@@ -6,6 +6,8 @@ package struct TokenSource {
     let now: () -> Timestamp
     /// The names of the secrets needed by a request for a token.
     let names: (OAuth2) -> Set<String>
+    /// The paths of the other files with credentials for a request: the key of an assertion, a client's certificate.
+    let files: (OAuth2) -> [String]
     /// Asks the endpoint and waits at most ten seconds for its answer.
     let ask: (OAuth2, SecretValues) -> OAuth2.Answer
 
@@ -14,29 +16,44 @@ package struct TokenSource {
 
     package init(
         directory: RuntimeDirectory?, now: @escaping () -> Timestamp, names: @escaping (OAuth2) -> Set<String>,
+        files: @escaping (OAuth2) -> [String] = { $0.credentialFiles() },
         ask: @escaping (OAuth2, SecretValues) -> OAuth2.Answer
     ) {
         self.directory = directory
         self.now = now
         self.names = names
+        self.files = files
         self.ask = ask
     }
 
-    /// Returns the kept token if it is valid and not the `refused` one. Otherwise forgets it, fetches a token and keeps
-    /// that. `parts` name the token: two tokens with the same parts are one. While one run fetches, others wait.
-    func token(_ parts: [String], except refused: String?, _ fetch: () -> OAuth2.Answer) -> OAuth2.Answer {
+    /// The answer to a request for a token, and the credentials that the token was made from; `nil` if some are
+    /// missing.
+    struct Issue {
+        var answer: OAuth2.Answer
+        var credentials: RequestCredentials?
+    }
+
+    /// Returns the kept token if it is valid, was made from the present credentials and is not the `refused` one.
+    /// Otherwise fetches a token and keeps that. `parts` name the token: two tokens with the same parts and the same
+    /// credentials are one. While one run fetches, others wait.
+    func token(
+        _ parts: [String], of credentials: () -> RequestCredentials?, except refused: String?, _ fetch: () -> Issue
+    ) -> Issue {
         let name = "token-\(Digest(of: parts.map { "\($0.utf8.count):\($0)" }.joined()))"
         guard let directory, let file = TokenFile(name, in: directory, patience: Self.patience) else { return fetch() }
-        if let kept = file.token(at: now()) {
-            if kept.value != refused { return .token(kept) }
+        // Another run may have changed the credentials, until the file was locked.
+        if let present = credentials(), let kept = file.token(at: now(), of: present) {
+            if kept.value != refused { return Issue(answer: .token(kept), credentials: present) }
             // Without a new token, later runs do not send the refused one again.
             file.forget()
         }
-        let answer = fetch()
-        if case .token(let token) = answer, let lifetime = token.lifetime, lifetime > .zero {
+        let issue = fetch()
+        if case .token(let token) = issue.answer, let lifetime = token.lifetime, lifetime > .zero,
+            let credentials = issue.credentials
+        {
             let now = now()
-            file.keep(token.value, from: now, until: now + lifetime)
+            file.keep(token.value, of: credentials, from: now, until: now + lifetime)
         }
-        return answer
+        return issue
     }
 }

@@ -44,6 +44,12 @@ package struct OAuth2: Hashable, Sendable {
         return Set(own + settings.connection.secretNames)
     }
 
+    /// Returns the paths of the files that are credentials of a request for a token, besides its secrets.
+    package func credentialFiles(settings: DestinationSettings = DestinationSettings()) -> [String] {
+        let client = settings.connection.clientCertificate
+        return [assertion?.keyFile, client?.certificateFile, client?.keyFile].compactMap(\.self)
+    }
+
     /// Returns the client's id with its secrets filled in; empty without an id.
     package func expandedClientID(_ secrets: SecretValues) throws(RequestError) -> String {
         try Self.expanded(clientID, "clientId", secrets) ?? ""
