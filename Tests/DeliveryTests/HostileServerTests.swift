@@ -196,10 +196,10 @@ import Testing
         return Array(try pipe.fileHandleForReading.readToEnd() ?? Data())
     }
 
-    private static let hasOpenSSL = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
+    static let hasOpenSSL = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
 
     /// Starts s_server(1) with a new certificate, and calls `body` with the URL and the path of the certificate.
-    private func withServer(_ options: String, _ body: (_ url: String, _ certificate: String) throws -> Void) throws {
+    func withServer(_ options: String, _ body: (_ url: String, _ certificate: String) throws -> Void) throws {
         let server = Process()
         let (input, output) = (Pipe(), Pipe())
         server.executableURL = URL(filePath: "/bin/sh")

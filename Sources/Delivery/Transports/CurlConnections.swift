@@ -22,8 +22,8 @@ final class ConnectionCache {
 /// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen. Then
 /// the server gets a fresh connection for each further request.
 struct CurlConnections {
-    /// Scheme, host and port of a request's URL, as written, and the unix socket that leads there; and what this agent
-    /// knows of the server.
+    /// Scheme, host and port of a request's URL, as written, the unix socket that leads there, and the files of TLS; and
+    /// what this agent knows of the server.
     final class Origin {
         /// Whether the origin is without TLS, and so speaks HTTP/1.1.
         let isPlain: Bool
@@ -68,7 +68,12 @@ struct CurlConnections {
 
     mutating func origin(of request: OutgoingRequest) -> Origin {
         if let last, last.base === request.base { return last.origin }
-        let text = request.url.origin + (request.connection.unixSocket ?? "")
+        let connection = request.connection
+        var text = request.url.origin + (connection.unixSocket ?? "")
+        if let file = connection.caFile { text += " authorities \(file)" }
+        if let client = connection.clientCertificate {
+            text += " client \(client.certificateFile) \(client.keyFile ?? "")"
+        }
         let origin = origins[text] ?? Origin(isPlain: !text.utf8.starts(with: "https".utf8))
         origins[text] = origin
         last = (request.base, origin)

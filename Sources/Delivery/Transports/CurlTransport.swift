@@ -22,6 +22,7 @@ package final class CurlTransport: AgentTransport {
     private var connections: CurlConnections
     private var handles: CurlHandles
     private var scouts = CurlScouts()
+    private var fileNames = CurlFileNames()
     /// Whether libcurl has been given transfers since it last continued the transfers.
     private var haveBegun = false
     /// The transfers that libcurl has not connected, as far as is known.
@@ -50,8 +51,8 @@ package final class CurlTransport: AgentTransport {
 
     /// Starts an attempt. Sends nothing before `proceed`.
     package func start(_ request: OutgoingRequest, ticket: Int) {
+        var request = fileNames.named(request)
         let origin = connections.origin(of: request)
-        var request = request
         if connections.lookForStray(of: origin) { request.freshConnection = true }
         request.needsHTTP1 = connections.needsHTTP1(request, to: origin)
         do throws(CurlRefusal) {

@@ -41,6 +41,13 @@ package struct OutgoingRequest: Hashable, Sendable {
         self.destination = destination
     }
 
+    /// Returns the request with another base.
+    package func replacing(_ base: RequestBase) -> OutgoingRequest {
+        var request = self
+        request.base = base
+        return request
+    }
+
     /// The number of body bytes that are sent; `nil` without a body.
     package var bodyLength: Int? { bodyFile?.length ?? bodyPart?.length ?? body?.count }
 }
