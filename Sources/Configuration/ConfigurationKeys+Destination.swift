@@ -35,7 +35,7 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "clientCertificate", optional: .clientCertificate,
             example: #"{ certificate: "client.pem", key: "client.key" }"#, "the client's certificate for TLS",
-            "The certificate that drainq shows to the server.",
+            "The certificate that drainq shows to the server. A changed file counts from the next request on.",
             into: \.connection.clientCertificate),
         ConfigurationKey(
             "unixSocket", optional: .path, example: #""/run/collector.sock""#, "connect to this socket",
@@ -130,7 +130,8 @@ extension ConfigurationKeys {
             "ttl", .duration, example: #""50m""#, "lifetime of the output",
             """
             The time for which the output of the command is valid. Runs share it for this time, as they share tokens, \
-            and then run the command again. Without a ttl each run keeps it in memory for five minutes.
+            and then run the command again. A run with other values of HOME, XDG_CONFIG_HOME or the variables of \
+            passEnvironment runs it again, too. Without a ttl each run keeps it in memory for five minutes.
             """,
             set: { $0.ttl = $1 }),
         ConfigurationKey(

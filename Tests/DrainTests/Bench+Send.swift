@@ -17,7 +17,7 @@ extension Bench {
             id: OperationID(id)!, type: type, createdAt: self.now, contentType: "application/json", key: key)
         var world = world(answer)
         if let now { world.clock.now = now }
-        let sender = OperationSender(
+        var sender = OperationSender(
             spool: spool ?? self.spool, configuration: configuration,
             options: OperationSender.Options(retryWithin: retryWithin, queues: queues), world: world, report: report)
         return try sender(

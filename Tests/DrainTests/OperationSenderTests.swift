@@ -291,7 +291,7 @@ struct OperationSenderTests {
             guard let changed else { return nil }
             return (changed, world())
         }
-        let sender = OperationSender(
+        var sender = OperationSender(
             spool: bench.spool, configuration: bench.configuration, options: OperationSender.Options(), world: first
         ) { _ in }
         func send(_ id: String) throws -> String {

@@ -5,7 +5,6 @@ import Policy
 struct FileIdentity: Hashable, CustomStringConvertible {
     private let device: UInt64
     private let inode: UInt64
-    private let size: Int64
     private let modified: Int64
     private let changed: Int64
 
@@ -15,12 +14,11 @@ struct FileIdentity: Hashable, CustomStringConvertible {
         guard stat(path.rawCString, &status) == 0 else { return nil }
         device = UInt64(truncatingIfNeeded: status.st_dev)
         inode = UInt64(truncatingIfNeeded: status.st_ino)
-        size = Int64(status.st_size)
         modified = csystem_modified(&status)
         changed = csystem_changed(&status)
     }
 
-    var description: String { "\(login) \(size) \(changed)" }
+    var description: String { "\(login) \(changed)" }
 
     /// The part of the identity that `SecretFile.replace` does not change. Every other write does.
     var login: String { "\(device) \(inode) \(modified)" }

@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// Reads files and variables each time, so a token renewed during a run is used at once. Keeps a command's answer for
 /// its `ttl`, at most as long as the store lives, and an endpoint's for the lifetime of the token, as long as the
-/// credentials of the request for it stay the same. Only `TokenFile` writes a secret to a file. Every error is a value of
+/// credentials of the request for it stay the same.
+/// Only `TokenFile` writes a secret to a file. Every error is a value of
 /// `SecretValues.failures`, a predicate for `the secret 'api' …`, without the content of a file or the output of a
 /// program.
 ///

@@ -22,8 +22,8 @@ final class ConnectionCache {
 /// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen. Then
 /// the server gets a fresh connection for each further request.
 struct CurlConnections {
-    /// Scheme, host and port of a request's URL, as written, the unix socket that leads there, and the files of TLS; and
-    /// what this agent knows of the server.
+    /// Scheme, host and port of a request's URL, as written, the unix socket that leads there, and the files of TLS;
+    /// and what this agent knows of the server.
     final class Origin {
         /// Whether the origin is without TLS, and so speaks HTTP/1.1.
         let isPlain: Bool

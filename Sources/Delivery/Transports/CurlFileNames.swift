@@ -30,7 +30,7 @@ struct CurlFileNames {
         if connection == given { return request }
         // Requests of one base stay requests of one base.
         if let last, last.base === request.base, last.named.values.connection == connection {
-            return request.replacing(last.named)
+            return request.based(on: last.named)
         }
         var named = request
         named.connection = connection

@@ -4,7 +4,7 @@ package import Spool
 
 /// The treatment of operations by `send`: accepts each into a claim, as `add` accepts it into `new/`, and attempts it
 /// at once by the code of a run (`SendRun`). Each operation goes by the configuration of its moment, like a pass.
-package final class OperationSender {
+package struct OperationSender {
     package struct Options: Hashable, Sendable {
         /// The longest duration of each attempt, if shorter than the route's.
         package var timeout: Duration?
@@ -82,7 +82,7 @@ package final class OperationSender {
     }
 
     /// Takes over a changed configuration.
-    private func renew() {
+    private mutating func renew() {
         guard let renewal = world.renewal() else { return }
         (configuration, world) = renewal
         sender.close()
@@ -93,7 +93,7 @@ package final class OperationSender {
     ///
     /// If the process dies meanwhile, the next run returns the operation to the queue, and sends it again under the
     /// same idempotency key.
-    package func callAsFunction(_ submission: Submission) throws(SpoolError) -> Result {
+    package mutating func callAsFunction(_ submission: Submission) throws(SpoolError) -> Result {
         renew()
         let spoolRun = try spool.beginRun(now: nil)
         var control = AdmissionControl(configuration)

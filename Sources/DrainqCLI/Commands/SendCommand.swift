@@ -127,7 +127,7 @@ struct SendCommand: Command {
             }
             return world
         }
-        let sender = OperationSender(
+        var sender = OperationSender(
             spool: queue.spool, configuration: queue.configuration, options: options, world: renewingWorld(of: queue)
         ) { event in
             switch event {

@@ -42,7 +42,7 @@ package struct OutgoingRequest: Hashable, Sendable {
     }
 
     /// Returns the request with another base.
-    package func replacing(_ base: RequestBase) -> OutgoingRequest {
+    package func based(on base: RequestBase) -> OutgoingRequest {
         var request = self
         request.base = base
         return request

@@ -8,7 +8,7 @@ extension Universe {
     ) throws(SpoolError) {
         let options = OperationSender.Options(
             timeout: plan.timeout, retryWithin: plan.retryWithin, queues: plan.isQueued)
-        let sender = OperationSender(
+        var sender = OperationSender(
             spool: spool, configuration: configuration, options: options, world: world(of: process)
         ) { [unowned self] event in takeAside(event, of: process) }
         for planned in offers {
