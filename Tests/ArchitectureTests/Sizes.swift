@@ -17,19 +17,19 @@ enum Sizes {
 
         "CZlib": 105,
 
-        "Configuration": 3_389,
+        "Configuration": 3_390,
 
-        "Delivery": 5_798,
+        "Delivery": 5_987,
 
-        "Drain": 9_532,
+        "Drain": 9_550,
 
-        "DrainqCLI": 14_770,
+        "DrainqCLI": 14_831,
 
         "LoopbackReceiver": 851,
 
-        "Policy": 14_580,
+        "Policy": 14_593,
 
-        "Spool": 10_980,
+        "Spool": 11_006,
 
         "SpoolWriter": 366,
 
@@ -42,17 +42,17 @@ enum Sizes {
     static let pages = [
         "drainq-apps.7": 222,
 
-        "drainq-config.5": 2_269,
+        "drainq-config.5": 2_277,
 
         "drainq-json.5": 1_491,
 
-        "drainq-queue.5": 1_407,
+        "drainq-queue.5": 1_410,
 
         "drainq-setup.7": 377,
 
         "drainq-sizing.7": 493,
 
-        "drainq.1": 2_152,
+        "drainq.1": 2_155,
     ]
 
     /// The exact number of each thing that a user has to learn.
