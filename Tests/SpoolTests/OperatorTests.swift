@@ -221,6 +221,8 @@ struct OperatorTests {
         let open = try queue.open()
         #expect(try open.prune(.failed, olderThan: .lastInNames, at: now) == 0)
         run.endWithholding(claim)
+        #expect(try open.prune(.failed, olderThan: .lastInNames, at: now) == 0, "nobody has been told")
+        run.haveTold()
         #expect(try open.prune(.failed, olderThan: .lastInNames, at: now) == 1)
     }
 

@@ -78,8 +78,8 @@ extension Settling {
         return true
     }
 
-    /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered, and what may wait of it. After
-    /// an error the newer one must stay, with its mark: no dead letter comes back into the queue before the next
+    /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered, and what may wait of it.
+    /// After an error the newer one must stay, with its mark: no dead letter comes back into the queue before the next
     /// recovery has removed them.
     mutating func supersedeDeadLetters(by newer: Claim) throws(SpoolError) {
         if !rule.mayLeaveOlder(newer.name), try !proposals.lookForDeadLetters(of: newer.name) { return }

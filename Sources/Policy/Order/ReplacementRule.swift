@@ -22,8 +22,8 @@ package struct ReplacementRule: Sendable {
         eligibility(of: name, at: moment, longestDelay: .zero, ignoringBackoff: true).replacesOlder(gate: name.gate)
     }
 
-    /// Whether older values of an operation that was sent may still wait. Each run that sends a value whose time has come
-    /// removes them before; but this one has a time of its own, and nobody knows any more whether it had come.
+    /// Whether older values of an operation that was sent may still wait. Each run that sends a value whose time has
+    /// come removes them before; but this one has a time of its own, and nobody knows any more whether it had come.
     package func mayLeaveOlder(_ sent: EntryName) -> Bool {
         if case .notBefore = sent.gate { group(of: sent) != nil } else { false }
     }

@@ -50,7 +50,7 @@ extension SpoolDirectory {
             stored.operation.attempts.isEmpty,
             try names(in: claimed).isEmpty, let status = try status(claimed, "look at")
         else { return false }
-        // Equal times are of one tick of the clock: no request fits into it. The rename into new/ comes after the file's
+        // Equal times are of one tick of the clock: no request fits into it. The rename into new/ comes after the
         // content, so an earlier one says that the clock has been set back: then times prove nothing.
         return status.modifiedNanoseconds <= stored.status.modifiedNanoseconds
             && stored.status.changedAt >= stored.status.modifiedAt

@@ -21,8 +21,8 @@ extension SpoolRun {
 }
 
 extension SpoolDirectory {
-    /// Whether a living process has the operation that may keep nothing of it: `send`, whose server may refuse it, or an
-    /// addition that makes room.
+    /// Whether a living process has the operation that may keep nothing of it: `send`, whose server may refuse it, or
+    /// an addition that makes room.
     func mayEnd(_ entry: Entry) throws(SpoolError) -> Bool {
         guard let claimer = entry.claimedBy, claimer.hasPrefix(SpoolRun.timeOfSends) else { return false }
         return try runs().alive.contains(claimer)
