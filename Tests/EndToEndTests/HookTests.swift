@@ -72,14 +72,14 @@ struct HookTests {
         let receiver = try LoopbackReceiver(script: .always(.status(422)))
         defer { receiver.stop() }
         let queue = try queue(to: receiver, ["failed": "cat >> told"])
-        let ids = try queue.run("add", "--type", "t", input: numbered(1)).lines
+        try queue.run("add", "--type", "t", input: numbered(1))
         let log = queue.queue.appending(path: "state/log")
         try "".write(to: log, atomically: false, encoding: .utf8)
         #expect(try queue.run("run").status == 1)
         try FileManager.default.removeItem(at: log)
         #expect(try !queue.run("log").output.contains("failed"))
-        let next = try queue.run("run")
-        #expect(next.status == 1 && next.error.contains(ids[0]), "\(next)")
+        // The mail has told the cause within the hour.
+        #expect(try queue.run("run").status == 1)
         #expect(try queue.run("log").output.contains("1 operation failed"))
         #expect(try queue.run("run").status == 0)
         #expect(try queue.names("claimed").isEmpty)

@@ -60,11 +60,11 @@ final class TemporaryQueue {
         }
     }
 
-    /// Begins a run, recovers the claims of dead runs, and ends the run.
+    /// Begins a run, recovers the claims of dead runs, tells of all failures, and ends the run.
     @discardableResult
     func recover(maximumInterruptions: Int = 5, now: Timestamp = TemporaryQueue.now) throws(SpoolError) -> Recovery {
         let run = try open().beginRun(now: now)
-        let recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions)
+        let recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions, telling: { _ in true })
         try run.end()
         return recovery
     }
