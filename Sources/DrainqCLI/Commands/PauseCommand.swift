@@ -9,8 +9,8 @@ struct PauseCommand: Command {
     static let description = CommandDescription(
         Self.self, "stop all attempts",
         """
-        Runs make no attempts until `drainq resume`; the queue still accepts operations. With --destination runs make \
-        no attempts to that destination only.
+        Runs make no attempts until `drainq resume`; the queue still accepts operations. A run that is at work learns of \
+        it within a second. With --destination runs make no attempts to that destination only.
         """,
         examples: [
             Example("drainq pause", "stop all attempts before maintenance"),
