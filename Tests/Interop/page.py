@@ -262,7 +262,7 @@ def states(place, url):
     forty = {f"t{n}": {"url": f"{url}/{'expired' if n % 3 else 'ok'}", "destination": f"tenant-{n}.example.com"} for n in range(40)}
     yield ("26 of 40 destinations are held for one cause: the login is refused (401).",
            queue("forty", forty, {f"t{n}": 3 for n in range(40)}, runs=3).page())
-    yield "3 operations failed for good.", queue("failed", counts={"ok": 40, "bad": 3}).page()
+    yield "3 operations failed for good, the newest one: 400.", queue("failed", counts={"ok": 40, "bad": 3}).page()
     paused = queue("paused")
     paused.add({"ok": 7})
     paused.drainq("pause")

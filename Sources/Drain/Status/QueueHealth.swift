@@ -64,7 +64,7 @@ package struct QueueHealth {
     /// The numbers of failed operations and of files in quarantine that no operator's command has named.
     package var newFailed = 0
     package var newQuarantined = 0
-    /// Why the newest of these operations failed; `nil` if its file does not say.
+    /// Why the newest of these operations failed: a status, an error or a rule; `nil` if its file does not say.
     package var newestFailure: String?
     /// The one reason of these files; `nil` if there are several.
     package var quarantineReason: String?
@@ -90,7 +90,7 @@ package struct QueueHealth {
         (unserved, fullLimit) = (count.unserved, count.fullLimit)
         (newFailed, newQuarantined) = (count.newFailed, count.newQuarantined)
         newestFailure = try count.newestFailed.flatMap { (entry) throws(SpoolError) in
-            try spool.attempts(of: entry).last?.cause
+            try spool.attempts(of: entry).last.map { $0.status.map { "\($0)" } ?? $0.error ?? $0.rule }
         }
         quarantineReason = count.quarantineReason
         runs = try spool.runTimes()
