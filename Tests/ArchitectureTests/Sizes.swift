@@ -29,7 +29,7 @@ enum Sizes {
 
         "Policy": 14_593,
 
-        "Spool": 11_006,
+        "Spool": 11_001,
 
         "SpoolWriter": 366,
 

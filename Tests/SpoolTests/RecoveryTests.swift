@@ -267,10 +267,38 @@ struct RecoveryTests {
         #expect(throws: SpoolError.self) {
             try run.settle(claims[0], .delivered(keep: false), record: nil, receipt: receipt, now: now)
         }
-        #expect(run.leaveDelivered(claims))
+        #expect(run.leaveDecided(claims))
         #expect(throws: Never.self) { try run.end() }
         #expect(Set(try queue.recover().delivered) == Set(added.map(\.name)))
         #expect(try queue.entries().isEmpty)
+    }
+
+    /// The system moves no file into failed/ at first.
+    @Test func `X: what could not be moved after its failure is not sent again, and is told once it has moved`() throws
+    {
+        let entry = try queue.add(["a"])[0]
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        run.begin([claim])
+        calls.reset(.always("renameNoReplace", EIO))
+        #expect(throws: SpoolError.self) {
+            try run.settle(claim, .failed(countsAttempt: true), record: TemporaryQueue.record(.failed), now: now)
+        }
+        #expect(run.leaveDecided([claim]))
+        run.haveTold()
+        calls.reset()
+        var told: [UntoldFailure] = []
+        let recovery = try run.recover(
+            now: now,
+            telling: { (failures) throws(SpoolError) in
+                told += failures
+                return true
+            })
+        #expect(recovery.returned.isEmpty && told.map(\.entry.state) == [.failed])
+        run.haveTold()
+        try run.end()
+        #expect(try queue.entries().map(\.state) == [.failed] && queue.names("claimed").isEmpty)
     }
 
     @Test func `C: a run recovers what an error has left in its own directory`() throws {

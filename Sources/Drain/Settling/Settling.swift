@@ -145,10 +145,10 @@ struct Settling: ~Copyable {
     /// keeps the names lock.
     mutating func setAside(_ member: Member, _ error: SpoolError) {
         operations.setAside.insert(member.name.id)
-        let isDelivered = spoolRun.leaveDelivered(member.claims)
+        let isDecided = spoolRun.leaveDecided(member.claims)
         guard error.isFullDisk || error.isLocked, error.kind == .io else { return tally.endRun(because: error) }
         tally.inputOutput(error)
-        if isDelivered { return }
+        if isDecided { return }
         // Row C → N or D: there is no room for the new name, so the operation goes back under its old name. Claims
         // piling up in the run's directory would keep other operations from being sent. If there is no room for the old
         // name either, the end of the pass puts the operation back.

@@ -95,13 +95,14 @@ package final class SpoolRun {
     /// Whether recovery would read one mark more.
     var canMarkMore: Bool { changes.withLock { $0.left.count < ClaimMarks.mostUntold } }
 
-    /// Ends the marks of failures: the log, the counters and the hooks have them.
+    /// Ends the marks of failures in row X: the log, the counters and the hooks have them.
     package func haveTold() {
-        let told = changes.withLock { changes in
+        let failed = changes.withLock { changes in
             changes.leavesMarks = false
             return changes.left.values.filter { $0.mark?.meaning == .failed }
         }
-        for claim in told { unmark(claim) }
+        // try?: what cannot be looked at may still be here.
+        for claim in failed where (try? queue.exists(claim.path)) == false { unmark(claim) }
     }
 
     /// The failures could not be reported: their marks outlive the run, for the next recovery.

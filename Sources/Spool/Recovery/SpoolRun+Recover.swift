@@ -83,6 +83,7 @@ extension SpoolRun {
             // Another host has recovered the claim, although this host's cache still had it (GlusterFS).
             return []
         }
+        var untold = marks ?? [:]
         for bytes in names {
             do throws(SpoolError) {
                 let from = QueuePath(in: dead.path, bytes)
@@ -103,6 +104,7 @@ extension SpoolRun {
                 }
                 if case .failed = meaning {
                     try finishFailure(of: decided, &recovery, now)
+                    untold[decided.fileName] = .failed
                     continue
                 }
                 let claim = leftClaim(name) ?? Claim(name, from: .home(of: name), by: self)
@@ -120,7 +122,7 @@ extension SpoolRun {
         }
         if let first { throw first }
         // The files of these marks are in row X: the loop has moved every claim on.
-        return try queue.untoldFailures(by: marks ?? [:])
+        return try queue.untoldFailures(by: untold)
     }
 
     /// Whether a request with a left claim may have begun. Without marks of this boot nobody knows.

@@ -62,14 +62,17 @@ extension SpoolRun {
         return Receipt(of: claims, isMarked: isMarked, losses: losses)
     }
 
-    /// Leaves claims that are marked as delivered, and could not be settled, to the next recovery: none of them is sent
-    /// again. Returns false if none of them is marked.
-    package func leaveDelivered(_ claims: [Claim]) -> Bool {
+    /// Leaves claims that are marked as delivered or failed, and could not be settled, to the next recovery: none of
+    /// them is sent again. Returns false if none of them is marked.
+    package func leaveDecided(_ claims: [Claim]) -> Bool {
         var isLeft = false
         for claim in claims where claim.isOpen {
-            guard case .delivered? = claim.mark?.meaning else { continue }
-            leave(claim)
-            isLeft = true
+            switch claim.mark?.meaning {
+            case .delivered, .failed:
+                leave(claim)
+                isLeft = true
+            case .begun, .withheld, nil: break
+            }
         }
         return isLeft
     }

@@ -10,27 +10,16 @@ extension SpoolRun {
         let before = disposal.claim.mark?.meaning
         mark(disposal.claim, .withheld)
         do throws(SpoolError) { return try settle(disposal, now: now) } catch {
-            mark(disposal.claim, again: before)
+            if let before { mark(disposal.claim, before) } else { unmark(disposal.claim) }
             throw error
         }
     }
 
-    /// Row C → X: moves an operation that has failed. First its mark says so: if the process dies from here on,
-    /// recovery moves it, and tells of it.
+    /// Row C → X: moves an operation that has failed. First its mark says so: if the process dies from here on, or the
+    /// system does not move the file, recovery moves it, and tells of it. After an error the file may be in both rows.
     func fail(_ claim: Claim, _ name: EntryName, _ now: Timestamp) throws(SpoolError) -> Settled {
-        let before = claim.mark?.meaning
-        if before != .withheld, canMarkMore { mark(claim, .failed) }
-        do throws(SpoolError) {
-            return try place(claim.path, Entry(state: .failed, name: name), "move to failed/", now)
-        } catch {
-            mark(claim, again: before)
-            throw error
-        }
-    }
-
-    /// Makes the mark of a claim what it was before, because its file stays.
-    private func mark(_ claim: Claim, again meaning: ClaimMarks.Meaning?) {
-        if let meaning { mark(claim, meaning) } else { unmark(claim) }
+        if claim.mark?.meaning != .withheld, canMarkMore { mark(claim, .failed) }
+        return try place(claim.path, Entry(state: .failed, name: name), "move to failed/", now)
     }
 
     /// The failure is certain: from now on its mark says that nobody has been told.

@@ -9,7 +9,13 @@ extension Contract {
                 record.judging.excuses(.life(life.label))
                 return []
             }
-            let expiries = life.leaves.filter { $0.leave == .failed(isExpired: true) }
+            let told = life.leaves.filter { $0.leave == .failed(isExpired: true) }
+            // Whoever recovers a dead run tells again of what the run has failed, at another time by another clock.
+            let expiries = told.filter { leave in
+                !told.contains { first in
+                    first.at < leave.at && !life.touches.contains { $0.began > first.at && $0.began < leave.at }
+                }
+            }
             guard let expiry = expiry(of: life) else {
                 guard life.kind.expiresAfter == nil else { return [] }
                 return expiries.map {
