@@ -45,6 +45,46 @@ struct FullDiskTests {
         #expect(queue.names("claimed").isEmpty && queue.names("state").contains("spare"))
     }
 
+    @Test func `without a spare directory a run goes on in the directory of a dead one, and does what its marks say`()
+        throws
+    {
+        let entries = try queue.add(["gone", "failed", "begun", "claimed", "fresh"])
+        try FileManager.default.removeItem(atPath: "\(queue.path)/state/spare")
+        do {
+            let dead = try queue.open().beginRun(now: now)
+            let claims = try entries.dropLast().map { try #require(try dead.claim($0)) }
+            dead.begin(Array(claims.dropLast()))
+            _ = try dead.receipt(for: [claims[0]])
+            _ = try dead.settle(claims[1], as: .failed(countsAttempt: true))
+        }
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset(.always("makeDirectory", ENOSPC))
+
+        // A send tells of nothing: it leaves the directory, with the marks of what a run has to tell.
+        let send = try open.beginRun(now: nil)
+        _ = try send.recover(now: now)
+        try send.end()
+        #expect(queue.names("claimed").count == 1)
+
+        let run = try open.beginRun(now: now)
+        var told: [OperationID] = []
+        let recovery = try run.recover(
+            now: now,
+            telling: {
+                told += $0.map(\.entry.name.id)
+                return true
+            })
+        #expect(told == [entries[1].name.id] && recovery.delivered.isEmpty && recovery.returned.isEmpty)
+        let claim = try #require(try run.claim(entries[4]))
+        #expect(try run.settle(claim, as: .delivered(keep: false)) == .gone)
+        try run.end()
+        #expect(queue.names("claimed").isEmpty && queue.names("state").contains("spare"))
+        #expect(queue.names("failed").count == 1 && queue.names("delivered").isEmpty)
+        let left = queue.names("new") + queue.names("deferred")
+        #expect(left.count == 2 && left.filter { $0.contains("-begun") && $0.contains(",i=1") }.count == 1)
+    }
+
     @Test func `the spare directory keeps no marks of its earlier owner`() throws {
         let entry = try queue.add(["a"])[0]
         try FileManager.default.removeItem(atPath: "\(queue.path)/state/spare")

@@ -72,7 +72,7 @@ def afterRun(ids, kept=False, gone=()):
 
     def check(queue, result, point):
         found = places(queue)
-        finish(queue)
+        untold = finish(queue)
         before, after = taken(faulty, point), taken(healthy, point)
         again = 0
         for id in ids:
@@ -82,7 +82,8 @@ def afterRun(ids, kept=False, gone=()):
                 expect(id in before or id in gone, id, "is nowhere, and was not delivered")
             if id in before:
                 expect(place in (None, "claimed", "delivered"), id, "was delivered, and is in", place)
-            if place == "failed":
+            expect(id not in untold or place in ("claimed", "failed"), id, "was given up, and was in", place)
+            if place == "failed" or id in untold:
                 expect(times == 0, id, "failed, and was delivered")
             else:
                 expect(times > 0 or id in gone, id, "was never delivered")

@@ -60,6 +60,11 @@ struct ClaimMarks {
     /// The number of records that have been used; 0 before the first mark.
     private var count = 0
 
+    init() {}
+
+    /// Goes on behind the marks that a dead run has left in the directory.
+    init(after inherited: [String: Mark]) { count = (inherited.values.map(\.record).max() ?? 0) + 1 }
+
     /// Writes the first record, before the first claim: its boot tells that claims without a mark have had no request.
     mutating func begin(in directory: LockedDirectory, _ queue: SpoolDirectory) {
         if count > 0 { return }
@@ -88,10 +93,10 @@ struct ClaimMarks {
         if isBack || mark.meaning != .begun { write("", "", to: mark.record, in: directory) }
     }
 
-    /// Returns what the marks of a run say, by the names of the claims; `nil` if they are not of this boot.
+    /// Returns the marks of a run by the names of the claims; `nil` if they are not of this boot.
     static func read(
         of run: String, _ lock: QueuePath, _ queue: SpoolDirectory
-    ) throws(SpoolError) -> [String: Meaning]? {
+    ) throws(SpoolError) -> [String: Mark]? {
         let bytes = try queue.readFile(lock, limit: limit) ?? []
         let records = stride(from: 0, to: bytes.count, by: length).map { start in
             String(
@@ -99,15 +104,15 @@ struct ClaimMarks {
                 as: UTF8.self)
         }
         guard records.first == "\(run) \(queue.system.boot())" else { return nil }
-        var meanings: [String: Meaning] = [:]
-        for record in records.dropFirst() {
+        var marks: [String: Mark] = [:]
+        for (number, record) in records.enumerated().dropFirst() where !record.isEmpty {
             if let meaning = Meaning.prefixed.first(where: { record.hasPrefix($0.prefix) }) {
-                meanings[String(record.dropFirst())] = meaning
-            } else if meanings[record] == nil {
-                meanings[record] = .begun
+                marks[String(record.dropFirst())] = Mark(meaning: meaning, record: number)
+            } else if marks[record] == nil {
+                marks[record] = Mark(meaning: .begun, record: number)
             }
         }
-        return meanings
+        return marks
     }
 
     /// Writes a record, of two texts. Returns false if the system refuses.

@@ -12,7 +12,8 @@ import Policy
 /// file.
 ///
 /// An ending run leaves its empty directory as `state/spare`, unless there is one. If a later run finds the disk full,
-/// or no inode left, the run takes the spare directory for its own, so delivering needs no space.
+/// or no inode left, the run takes the spare directory for its own, or a dead run's with its claims and marks
+/// (`SpoolDirectory.beginRun`), so delivering needs no space.
 final class LockedDirectory {
     let path: QueuePath
     /// The directory's own name: `20261121T091500.123456Z-9f86d081884c7d65`, of which eight digits are the host's.

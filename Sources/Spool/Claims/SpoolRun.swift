@@ -1,5 +1,5 @@
 import CSystem
-package import Policy
+import Policy
 import Synchronization
 
 /// A run's directory under `claimed/`, locked while the process lives, and the claims in it. A single thread uses the
@@ -20,14 +20,21 @@ package final class SpoolRun {
         /// The marked claims that are not open, for the next recovery of their files.
         var left: [EntryName: Claim] = [:]
         var marks = ClaimMarks()
+        /// The marks of a dead run whose directory is this run's now; empty once its files have gone on.
+        var inherited: [String: ClaimMarks.Mark] = [:]
         /// Whether the run leaves its directory, with its marks, when it ends.
         var leavesMarks = false
         /// Directories with changed names that `sync` must make durable. Directories with additions come first.
         var directoriesWithAdditions: Set<QueuePath> = []
         var directoriesWithRemovals: Set<QueuePath> = []
+
+        /// The failures of this run whose report is not written.
+        var untold: [Claim] {
+            left.values.filter { $0.mark?.meaning == .failed && inherited[$0.fileName] == nil }
+        }
     }
 
-    private let changes = Mutex(Changes())
+    private let changes: Mutex<Changes>
     /// With the lock of a destination the run may decide the order of its operations, and claim them.
     package let sequences: SequenceLocks
 
@@ -90,7 +97,7 @@ package final class SpoolRun {
     }
 
     /// Whether failures are marked whose report is not written.
-    package var hasUntold: Bool { changes.withLock { $0.left.values.contains { $0.mark?.meaning == .failed } } }
+    package var hasUntold: Bool { changes.withLock { !$0.untold.isEmpty } }
 
     /// Whether recovery would read one mark more.
     var canMarkMore: Bool { changes.withLock { $0.left.count < ClaimMarks.mostUntold } }
@@ -99,10 +106,26 @@ package final class SpoolRun {
     package func haveTold() {
         let failed = changes.withLock { changes in
             changes.leavesMarks = false
-            return changes.left.values.filter { $0.mark?.meaning == .failed }
+            return changes.untold
         }
+        unmarkGone(failed)
+    }
+
+    private func unmarkGone(_ claims: [Claim]) {
         // try?: what cannot be looked at may still be here.
-        for claim in failed where (try? queue.exists(claim.path)) == false { unmark(claim) }
+        for claim in claims where (try? queue.exists(claim.path)) == false { unmark(claim) }
+    }
+
+    /// The marks that a dead run has left in this run's directory, until `recover` has done what they say.
+    var inherited: [String: ClaimMarks.Mark] { changes.withLock(\.inherited) }
+
+    /// Ends the inherited marks: `recover` has done what they say.
+    func endInherited() {
+        let claims = changes.withLock { changes in
+            defer { changes.inherited = [:] }
+            return changes.left.values.filter { changes.inherited[$0.fileName] != nil }
+        }
+        unmarkGone(claims)
     }
 
     /// The failures could not be reported: their marks outlive the run, for the next recovery.
@@ -136,9 +159,18 @@ package final class SpoolRun {
     /// Returns the path of an operation's file while this run has claimed the operation.
     func path(of name: EntryName) -> QueuePath { QueuePath(in: directory.path, name.description.utf8) }
 
-    init(queue: SpoolDirectory, directory: LockedDirectory) {
+    init(queue: SpoolDirectory, directory: LockedDirectory, inheriting inherited: [String: ClaimMarks.Mark]? = nil) {
         self.queue = queue
         self.directory = directory
+        var changes = Changes()
+        if let inherited { (changes.inherited, changes.marks) = (inherited, ClaimMarks(after: inherited)) }
+        for (text, mark) in inherited ?? [:] {
+            guard let name = EntryName(text) else { continue }
+            let claim = Claim(name, from: .home(of: name), in: directory.path)
+            claim.place.withLock { $0.mark = mark }
+            changes.left[name] = claim
+        }
+        self.changes = Mutex(changes)
         sequences = SequenceLocks(in: queue)
         takers = FileWorkers(queue.system)
         settlers = FileWorkers(queue.system)
@@ -336,7 +368,7 @@ package final class SpoolRun {
         note { () throws(SpoolError) in try putBackOpen() }
         note { () throws(SpoolError) in try sync() }
         queue.openDirectories.close(directory.path)
-        if !changes.withLock(\.leavesMarks) { directory.remove() }
+        if !changes.withLock({ $0.leavesMarks || !$0.inherited.isEmpty }) { directory.remove() }
         directory.release()
         if let first { throw first }
     }
@@ -356,33 +388,5 @@ package final class SpoolRun {
     func putBack(_ claim: Claim) throws(SpoolError) {
         // The time is used only if another file has the name by now: then the operation goes to quarantine.
         _ = try settle(claim, .putBack, record: nil, now: claim.name.createdAt)
-    }
-}
-
-extension SpoolDirectory {
-    /// Makes and locks the directory for claims. So the queue is known to be writable before anything is sent. Throws
-    /// `untrusted` if other users could meddle, and `newerFormat` if a newer drainq has changed the format.
-    ///
-    /// `now` is `nil` for a `send`, which other runs do not count as a run.
-    package func beginRun(now: Timestamp?) throws(SpoolError) -> SpoolRun {
-        try checkTrust()
-        let claimed = QueueState.claimed.path
-        let run = try attempt("begin a run in", claimed) { () throws(Errno) in
-            let directory = try LockedDirectory.make(in: claimed, at: now ?? Timestamp(microseconds: 0), self)
-            do throws(Errno) {
-                guard try directory.excludes else { throw .noLocks }
-            } catch {
-                directory.remove()
-                throw error
-            }
-            return SpoolRun(queue: self, directory: directory)
-        }
-        do throws(SpoolError) {
-            try checkFormat()
-        } catch {
-            run.directory.remove()
-            throw error
-        }
-        return run
     }
 }

@@ -6,7 +6,8 @@ extension SpoolRun {
     /// Row C of dead runs → N or D, with one more interruption if a request had begun, and an unknown end if one may
     /// have begun; → gone or K if the operation was delivered, and → X if it has failed (`ClaimMarks`); or → Q; foreign
     /// files → F; row W of dead writers → gone; two generations of one operation → the later generation. What an error
-    /// has left in this run's own directory goes the same way. Makes missing directories again.
+    /// has left in this run's own directory goes the same way, and what the run has inherited. Makes missing directories
+    /// again.
     ///
     /// Finishes a dead run's decisions in its directory, and renames each other claim into this run's directory first.
     /// If this run dies too, the claim is a dead run's again. Leaves what cannot be recovered to the next recovery, and
@@ -31,7 +32,7 @@ extension SpoolRun {
             let path = QueuePath(in: claimed, run)
             let isOwn = path == directory.path
             do throws(SpoolError) {
-                if isOwn, try leftovers(in: directory).isEmpty { continue }
+                if isOwn, inherited.isEmpty, try leftovers(in: directory).isEmpty { continue }
                 guard let status = try queue.status(path, "look at"), status.kind == .directory else { continue }
                 let name = QueuePath.escaped(run)
                 let dead = try queue.attempt("recover", path) { () throws(Errno) in
@@ -45,7 +46,7 @@ extension SpoolRun {
                 }
                 try sync()
                 if !untold.isEmpty { guard try tell(untold) else { continue } }
-                if !isOwn { dead.remove() }
+                if isOwn { endInherited() } else { dead.remove() }
             } catch {
                 recovery.errors.append(error)
             }
@@ -77,7 +78,8 @@ extension SpoolRun {
         let names: [[UInt8]]
         let marks: [String: ClaimMarks.Meaning]?
         do throws(SpoolError) {
-            marks = dead === directory ? [:] : try ClaimMarks.read(of: dead.name, dead.lockPath, queue)
+            let read = dead === directory ? inherited : try ClaimMarks.read(of: dead.name, dead.lockPath, queue)
+            marks = read?.mapValues(\.meaning)
             names = try leftovers(in: dead)
         } catch let error where error.code == Errno.missing.code {
             // Another host has recovered the claim, although this host's cache still had it (GlusterFS).

@@ -61,7 +61,7 @@ extension SpoolDirectory {
         let all = if let runs { runs } else { Set(try names(in: QueueState.claimed.path).map(QueuePath.escaped)) }
         for run in all {
             let lock = QueuePath("claimed/\(run)/lock")
-            for (name, meaning) in try ClaimMarks.read(of: run, lock, self) ?? [:] where isMeant(meaning) {
+            for (name, mark) in try ClaimMarks.read(of: run, lock, self) ?? [:] where isMeant(mark.meaning) {
                 if let name = EntryName(name) { ids.insert(name.id) }
             }
         }
