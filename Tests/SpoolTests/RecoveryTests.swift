@@ -114,6 +114,44 @@ struct RecoveryTests {
         #expect(try queue.entries().allSatisfy { $0.state == .failed })
     }
 
+    @Test func `X: a claim that cannot be moved on keeps no failure of its run untold, and none is told twice`() throws {
+        let entries = try queue.add(["a", "b"])
+        do {
+            let run = try queue.open().beginRun(now: now)
+            let claims = try entries.map { try #require(try run.claim($0)) }
+            run.begin(claims)
+            _ = try run.settle(claims[1], as: .failed(countsAttempt: true))
+        }
+        var told: [OperationID] = []
+        for fault in [InterceptedCalls.Fault.always("renameNoReplace", EIO), .always("renameNoReplace", EIO), .none] {
+            let calls = InterceptedCalls()
+            let run = try queue.open(calls.calls).beginRun(now: now)
+            calls.reset(fault)
+            let recovery = try run.recover(
+                now: now,
+                telling: { (failures) throws(SpoolError) in
+                    told += failures.map(\.entry.name.id)
+                    return true
+                })
+            #expect(recovery.errors.count + recovery.returned.count == 1)
+            calls.reset()
+            try run.end()
+        }
+        #expect(told == [entries[1].name.id] && queue.names("claimed").isEmpty)
+        #expect(try queue.entries().map { "\($0.state) \($0.name.id)" }.sorted() == ["failed b", "new a"])
+    }
+
+    @Test func `C: marks count although there was no room for the first record at first`() throws {
+        let entry = try queue.add(["a"])[0]
+        do {
+            let calls = InterceptedCalls()
+            let run = try queue.open(calls.calls).beginRun(now: now)
+            calls.reset(.once("writeAt", ENOSPC))
+            run.begin([try #require(try run.claim(entry))])
+        }
+        #expect(try queue.recover().returned.map(\.name.interruptions) == [1])
+    }
+
     @Test func `N, D, X, Q and K: unclaimed operations stay in their states`() throws {
         let added = try queue.add(["n", "d", "x", "q", "k"])
         let run = try queue.open().beginRun(now: now)

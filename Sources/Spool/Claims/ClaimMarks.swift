@@ -57,19 +57,25 @@ struct ClaimMarks {
     /// The bytes of the last record written.
     private var record: [UInt8] = []
     private var free: [Int] = []
-    /// The number of records that have been used; 0 before the first mark.
-    private var count = 0
+    /// The number of records that have been used, with the first.
+    private var count = 1
+    /// Whether the first record is written. Without it no mark counts.
+    private var hasBegun = false
 
     init() {}
 
     /// Goes on behind the marks that a dead run has left in the directory.
-    init(after inherited: [String: Mark]) { count = (inherited.values.map(\.record).max() ?? 0) + 1 }
+    init(after inherited: [String: Mark]) {
+        count = (inherited.values.map(\.record).max() ?? 0) + 1
+        hasBegun = true
+    }
 
     /// Writes the first record, before the first claim: its boot tells that claims without a mark have had no request.
-    mutating func begin(in directory: LockedDirectory, _ queue: SpoolDirectory) {
-        if count > 0 { return }
-        write("", "\(directory.name) \(queue.system.boot())", to: 0, in: directory)
-        count = 1
+    /// Returns false if the system refuses: the next mark tries again.
+    @discardableResult
+    mutating func begin(in directory: LockedDirectory, _ queue: SpoolDirectory) -> Bool {
+        if !hasBegun { hasBegun = write("", "\(directory.name) \(queue.system.boot())", to: 0, in: directory) }
+        return hasBegun
     }
 
     /// Marks a claim, or changes its mark. Returns false if the system refuses.
@@ -77,11 +83,10 @@ struct ClaimMarks {
     mutating func mark(
         _ claim: Claim, _ meaning: Meaning, in directory: LockedDirectory, _ queue: SpoolDirectory
     ) -> Bool {
-        begin(in: directory, queue)
         let record = claim.mark?.record ?? free.popLast() ?? count
         count = max(count, record + 1)
         claim.place.withLock { $0.mark = Mark(meaning: meaning, record: record) }
-        return write(meaning.prefix, claim.fileName, to: record, in: directory)
+        return begin(in: directory, queue) && write(meaning.prefix, claim.fileName, to: record, in: directory)
     }
 
     /// Ends the mark of a claim whose file has left the directory. `isBack`: the file may be claimed again under its
@@ -91,6 +96,11 @@ struct ClaimMarks {
         claim.place.withLock { $0.mark = nil }
         free.append(mark.record)
         if isBack || mark.meaning != .begun { write("", "", to: mark.record, in: directory) }
+    }
+
+    /// Ends marks of a dead run: what they say has been done.
+    static func end(_ marks: some Sequence<Mark>, in dead: LockedDirectory) {
+        for mark in marks { dead.write(blank, at: mark.record * length) }
     }
 
     /// Returns the marks of a run by the names of the claims; `nil` if they are not of this boot.

@@ -188,7 +188,7 @@ package final class SpoolRun {
             if directorySync == nil {
                 do throws(SpoolError) {
                     directorySync = .success(try queue.syncDirectory(QueueState.claimed.path))
-                    changes.withLock { $0.marks.begin(in: directory, queue) }
+                    changes.withLock { _ = $0.marks.begin(in: directory, queue) }
                     keepDirectoriesOpen()
                 } catch {
                     directorySync = .failure(error)

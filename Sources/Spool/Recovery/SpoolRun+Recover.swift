@@ -41,12 +41,14 @@ extension SpoolRun {
                 guard let dead else { continue }
                 try syncRunDirectory()
                 if !isOwn { recovery.deadRuns.append(name) }
-                let untold = try queue.withNamesLock { () throws(SpoolError) in
+                let found = try queue.withNamesLock { () throws(SpoolError) in
                     try recover(from: dead, &recovery, now, maximumInterruptions, finish)
                 }
                 try sync()
-                if !untold.isEmpty { guard try tell(untold) else { continue } }
-                if isOwn { endInherited() } else { dead.remove() }
+                if !found.untold.isEmpty { guard try tell(found.untold) else { continue } }
+                if isOwn { endInherited() } else { ClaimMarks.end(found.told, in: dead) }
+                if let error = found.error { throw error }
+                if !isOwn { dead.remove() }
             } catch {
                 recovery.errors.append(error)
             }
@@ -69,23 +71,23 @@ extension SpoolRun {
     private func recover(
         from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int,
         _ finish: (Claim) throws(SpoolError) -> Void
-    ) throws(SpoolError) -> [UntoldFailure] {
+    ) throws(SpoolError) -> (untold: [UntoldFailure], told: [ClaimMarks.Mark], error: SpoolError?) {
         var first: SpoolError?
+        var stuck: Set<[UInt8]> = []
         let scratch = ScratchDirectory.path(in: dead.path)
         try CommittedBatch(in: scratch, queue).complete()
         queue.removeFiles(in: scratch, keepingLock: false)
         try? queue.system.removeDirectory(queue.root, scratch.bytes)
         let names: [[UInt8]]
-        let marks: [String: ClaimMarks.Meaning]?
+        let marks: [String: ClaimMarks.Mark]?
         do throws(SpoolError) {
-            let read = dead === directory ? inherited : try ClaimMarks.read(of: dead.name, dead.lockPath, queue)
-            marks = read?.mapValues(\.meaning)
+            marks = dead === directory ? inherited : try ClaimMarks.read(of: dead.name, dead.lockPath, queue)
             names = try leftovers(in: dead)
         } catch let error where error.code == Errno.missing.code {
             // Another host has recovered the claim, although this host's cache still had it (GlusterFS).
-            return []
+            return ([], [], nil)
         }
-        var untold = marks ?? [:]
+        var untold = (marks ?? [:]).mapValues(\.meaning)
         for bytes in names {
             do throws(SpoolError) {
                 let from = QueuePath(in: dead.path, bytes)
@@ -95,7 +97,7 @@ extension SpoolRun {
                 }
                 // What the dead run has decided is done in its directory: the file keeps its mark until it has left.
                 let decided = leftClaim(name) ?? Claim(name, from: .home(of: name), in: dead.path)
-                let meaning = marks?[decided.fileName] ?? decided.mark?.meaning
+                let meaning = (marks?[decided.fileName] ?? decided.mark)?.meaning
                 if case .delivered(let keep) = meaning, let delivery = delivery(of: decided, marked: meaning) {
                     try finish(decided)
                     try keepValuesLeft(in: decided, now)
@@ -114,22 +116,18 @@ extension SpoolRun {
                 if let meaning { mark(claim, meaning) }
                 if try take(claim, from: from) {
                     try returnClaim(
-                        claim.path, mayHaveBegun(meaning, marks) ? claim.name.withUnknownEnd : claim.nameAfter,
+                        claim.path, meaning != nil || marks == nil ? claim.name.withUnknownEnd : claim.nameAfter,
                         hasBegun: meaning == .begun, &recovery, now, maximumInterruptions)
                 }
                 unmark(claim)
             } catch {
                 first = first ?? error
+                stuck.insert(bytes)
             }
         }
-        if let first { throw first }
-        // The files of these marks are in row X: the loop has moved every claim on.
-        return try queue.untoldFailures(by: untold)
-    }
-
-    /// Whether a request with a left claim may have begun. Without marks of this boot nobody knows.
-    private func mayHaveBegun(_ meaning: ClaimMarks.Meaning?, _ marks: [String: ClaimMarks.Meaning]?) -> Bool {
-        meaning != nil || marks == nil
+        // A file that could not be moved on is not in row X, and keeps its mark.
+        let told = (marks ?? [:]).filter { $1.meaning.isFailure && !stuck.contains(Array($0.utf8)) }
+        return (try queue.untoldFailures(by: untold), Array(told.values), first)
     }
 
     /// Row C of a dead run → C of this run. Returns false if the file has gone: a host that was cut off is back, and

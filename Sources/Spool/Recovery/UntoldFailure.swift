@@ -3,7 +3,7 @@ package import Policy
 /// An operation that a dead run has moved to `failed/`: neither the log nor the counters nor a hook may know of it.
 package struct UntoldFailure: Hashable, Sendable {
     package let entry: Entry
-    /// The record of its last attempt; `nil` if there was no room for one.
+    /// The record of its last attempt; `nil` if there was no room for one, or if its file cannot be read.
     package let last: AttemptRecord?
     /// Whether the storm guard withheld the failure, so the ledger does not count it.
     package let isUncounted: Bool
@@ -17,9 +17,10 @@ extension SpoolDirectory {
             if let name = EntryName(text) { meanings[name.id] = meaning }
         }
         let found = try find(Array(meanings.keys)).values.filter { $0.state == .failed }
-        return try found.sorted { $0.name.createdAt < $1.name.createdAt }.map { (entry) throws(SpoolError) in
+        return found.sorted { $0.name.createdAt < $1.name.createdAt }.map { entry in
+            // try?: a dead letter that cannot be read has failed all the same.
             UntoldFailure(
-                entry: entry, last: try lastAttempt(at: QueuePath(entry.path), entry.name),
+                entry: entry, last: (try? lastAttempt(at: QueuePath(entry.path), entry.name)) ?? nil,
                 isUncounted: meanings[entry.name.id] == .withheld)
         }
     }
