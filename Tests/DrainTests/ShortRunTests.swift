@@ -1,3 +1,4 @@
+import CSystem
 import Delivery
 import Spool
 import Testing
@@ -72,6 +73,33 @@ struct ShortRunTests {
         let summary = try bench.run(RunOptions(concurrency: 1)) { _ in .status(404) }
         #expect(bench.bodies == ["0", "1"] && summary.cutOff == 1)
         #expect(try bench.names(.failed).map(\.id.description) == ["default-0"])
+    }
+
+    @Test func `no refused operation comes back whose successor may have arrived`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .key
+        try bench.add(2) { $0.key = "a" }
+        for number in 0..<12 { try bench.add(1) { $0.key = "\(number)" } }
+        let summary = try bench.run(RunOptions(concurrency: 1)) { request in
+            request.body == Array("1".utf8) ? .failure(.timeout, detail: "") : .status(422)
+        }
+        #expect(bench.bodies.prefix(3).contains("1") && bench.holds == 1 && summary.failed == 1)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-0"])
+        #expect(try bench.names(.deferred).map(\.id.description) == ["default-1"])
+    }
+
+    @Test func `a refused operation that cannot be taken back stays failed, and is told`() throws {
+        var system = SystemCalls.real
+        system.renameNoReplace = { (directory, from, to) throws(Errno) in
+            if String(cString: from).hasPrefix("failed/") { throw Errno(ENOSPC) }
+            try SystemCalls.real.renameNoReplace(directory, from, to)
+        }
+        let bench = try Bench(system: system)
+        bench.configuration.defaultRoute.ordering = .key
+        for number in 0..<12 { try bench.add(1) { $0.key = "\(number)" } }
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in .status(422) }
+        #expect(bench.holds == 1 && summary.failed == 8)
+        #expect(try bench.names(.failed).count == 8 && bench.names(.new).count == 4)
     }
 
     @Test func `send fails an operation whose refusal comes with a signal`() throws {

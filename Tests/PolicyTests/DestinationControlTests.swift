@@ -127,6 +127,8 @@ struct DestinationControlTests {
                 "release(a) release(b) release(c) release(d) release(e) sample(3) x:deferred y:deferred z:deferred "
                     + "a:failed b:failed c:failed d:failed e:failed"
             ),
+            // A delivery clears the storm guard also while it shows that credentials are good.
+            ("a404 b403 c204 d404", "release(a) sampleOne a:failed alone(b) c:delivered d:failed"),
             // A refusal samples another operation.
             ("a401", "sampleOne"),
             ("a401 b204*", "sampleOne alone(a) b:delivered"),

@@ -247,11 +247,17 @@ extension Dispatch {
 
     /// Settles each operation of an attempt by the answer's verdict, or by `verdict` if given. Then lets its sequence
     /// go on or not.
+    ///
+    /// An operation whose sequence has gone on keeps its own verdict if one behind it is in flight or may have had an
+    /// effect: it must not be sent after that one.
     @discardableResult
     private mutating func settle(
         _ answer: AttemptAnswer, as verdict: Verdict? = nil
     ) -> [Settlement] {
-        let settlements = settling.settle(answer, as: verdict)
+        let isOvertaken =
+            answer.releasesSequence
+            && answer.attempt.members.contains { isInFlight($0.sequence) || settling.isOvertaken($0.name.id) }
+        let settlements = settling.settle(answer, as: isOvertaken ? answer.verdict : verdict)
         if answer.releasesSequence { return settlements }
         for (member, settlement) in zip(answer.attempt.members, settlements) {
             advance(member, after: settlement.disposition)
@@ -263,9 +269,7 @@ extension Dispatch {
     private mutating func hold(
         _ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict
     ) {
-        // The fate of an operation behind it is open: it must not be sent after that one.
-        let isOvertaken = answer.releasesSequence && answer.attempt.members.contains { isInFlight($0.sequence) }
-        let settlements = settle(answer, as: isOvertaken ? answer.verdict : verdict)
+        let settlements = settle(answer, as: verdict)
         settling.settleDecided()
         let attempt = answer.attempt
         // What this run has parked waits for the end of the hold now.

@@ -37,20 +37,31 @@ extension Settling {
     /// Row X → C: takes back an operation that `release` has failed, if its verdict is another one, or if a newer value
     /// supersedes it. Returns false if it stays failed, or is not there any more: an operator's command may have moved
     /// it.
-    mutating func takeBack(_ failed: Decision, _ settlement: Settlement) throws(SpoolError) -> Bool {
-        var stays = false
-        if case .failed = settlement.disposition { stays = try !lookForSuccessor(of: failed.member.name) }
+    mutating func takeBack(_ failed: Decision, _ settlement: Settlement) -> Bool {
         do throws(SpoolError) {
+            var stays = false
+            if case .failed = settlement.disposition { stays = try !lookForSuccessor(of: failed.member.name) }
             if !stays, case .moved(let entry)? = failed.settled, let claim = failed.member.claim,
                 try spoolRun.takeBack(entry, as: claim, patience: QueueView.patience)
             {
                 return true
             }
-        } catch let error where error.isLocked {
-            tally.inputOutput(error)
+        } catch {
+            // After an error the file may be in the run's directory: the next recovery moves it back, as its mark says.
+            endRunUnlessPassing(error)
         }
         fail(failed)
         return false
+    }
+
+    /// Whether an operation of its sequence has had an effect, or may have had one, since `release` has failed this one.
+    func isOvertaken(_ id: OperationID) -> Bool { released[id]?.isOvertaken ?? false }
+
+    /// Notes the effect of an operation on those of its sequence that `release` has failed: all were before it.
+    mutating func noteOvertaken(by member: Member, _ settlement: Settlement) {
+        let isDelivered = if case .delivered = settlement.disposition { true } else { false }
+        guard isDelivered || settlement.record.leavesDoubt, let sequence = member.sequence else { return }
+        for (id, failed) in released where failed.member.sequence == sequence { released[id]?.isOvertaken = true }
     }
 
     private mutating func lookForSuccessor(of name: EntryName) throws(SpoolError) -> Bool {

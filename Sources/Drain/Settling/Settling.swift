@@ -69,10 +69,12 @@ struct Settling: ~Copyable {
             var settlement = settlement(of: member, answer, as: verdict, at: now, using: shared)
             if hasSubmitter { noteOutcome(&settlement, member, answer, verdict, now) }
             do throws(SpoolError) {
-                if !released.isEmpty, let failed = released.removeValue(forKey: member.name.id),
-                    try !takeBack(failed, settlement)
-                {
-                    return failed.settlement
+                if !released.isEmpty {
+                    if let failed = released.removeValue(forKey: member.name.id) {
+                        if !takeBack(failed, settlement) { return failed.settlement }
+                    } else {
+                        noteOvertaken(by: member, settlement)
+                    }
                 }
                 try settle(member, &settlement, answer)
                 outcome?.isApplied = true
@@ -146,9 +148,7 @@ struct Settling: ~Copyable {
     mutating func setAside(_ member: Member, _ error: SpoolError) {
         operations.setAside.insert(member.name.id)
         let isDecided = spoolRun.leaveDecided(member.claims)
-        guard error.isFullDisk || error.isLocked, error.kind == .io else { return tally.endRun(because: error) }
-        tally.inputOutput(error)
-        if isDecided { return }
+        guard endRunUnlessPassing(error), !isDecided else { return }
         // Row C → N or D: there is no room for the new name, so the operation goes back under its old name. Claims
         // piling up in the run's directory would keep other operations from being sent. If there is no room for the old
         // name either, the end of the pass puts the operation back.
@@ -157,6 +157,15 @@ struct Settling: ~Copyable {
         } catch {
             if !error.isFullDisk { tally.endRun(because: error) }
         }
+    }
+
+    /// Counts an error of a file call. Ends the run, unless the disk is full or another process keeps the names lock.
+    /// Returns whether the run goes on.
+    @discardableResult
+    func endRunUnlessPassing(_ error: SpoolError) -> Bool {
+        let isPassing = (error.isFullDisk || error.isLocked) && error.kind == .io
+        if isPassing { tally.inputOutput(error) } else { tally.endRun(because: error) }
+        return isPassing
     }
 
     /// Returns whether the next operation of a sequence may be sent after this disposition of one of its operations.
@@ -185,6 +194,8 @@ struct Settling: ~Copyable {
         var settled: Settled?
         /// The status that counts towards a storm.
         var stormStatus: Int?
+        /// Whether an operation behind it has had an effect, or may have had one.
+        var isOvertaken = false
     }
 
     /// Collects the decisions about operations without an order until `endCollecting`: in a slow directory the calls

@@ -197,15 +197,20 @@ extension DestinationControl {
     /// Decides what becomes of the operations of an attempt.
     package mutating func judge(_ end: End, prints: Fingerprints, at now: Timestamp) -> [Effect] {
         if end.isContradicted, end.verdict.outcome == .failed { return [.settle(end, as: end.verdict)] }
-        end.releasesSequence = end.verdict.outcome == .failed && holds == nil && storm.withholds
-        guard let answer = isFromBefore(end) ? .other : answer(of: end), holds != nil || storm.minds(answer) else {
-            return [.settle(end, as: end.verdict)]
+        let isFromBefore = isFromBefore(end)
+        guard let answer = isFromBefore && holds == nil ? .other : answer(of: end), holds != nil || storm.minds(answer)
+        else { return [.settle(end, as: end.verdict)] }
+        if holds == nil {
+            if case .permanent = answer { end.releasesSequence = end.verdict.outcome == .failed && storm.withholds }
+            let effects = follow(storm.take(end, answer, isSample: end.facts.isSample), prints, at: now)
+            return end.releasesSequence ? [.release(end)] + effects : effects
         }
-        let step =
-            holds == nil
-            ? storm.take(end, answer, isSample: end.facts.isSample) : holds!.take(end, answer)
-        let effects = follow(step, prints, at: now)
-        return end.releasesSequence ? [.release(end)] + effects : effects
+        // A delivery clears both guards.
+        var cleared: [Effect] = []
+        if answer == .delivered, !isFromBefore, case .apply(let ends) = storm.take(end, .delivered) {
+            cleared = apply(ends.dropLast(), isContradicted: true, prints, at: now)
+        }
+        return cleared + follow(holds!.take(end, answer), prints, at: now)
     }
 
     /// Decides on a failure of a route's command. Another operation of the same credentials has to confirm the failure
@@ -265,7 +270,7 @@ extension DestinationControl {
     /// Whether a delivery is the answer to a request from before the first withheld one: it says nothing about the
     /// server since.
     private func isFromBefore(_ end: End) -> Bool {
-        guard end.verdict.outcome == .delivered, holds == nil, let first = storm.withheld.first else { return false }
+        guard end.verdict.outcome == .delivered, let first = storm.withheld.first else { return false }
         return end.facts.began < first.facts.began
     }
 
@@ -285,7 +290,8 @@ extension DestinationControl {
             return [.sampleOne(like: holds.refused?.end)]
         case .apply(let ends):
             removeEmptyHoldGuard()
-            return apply(ends, prints, at: now)
+            let isContradicted = ends.contains { $0.verdict.outcome == .delivered }
+            return apply(ends, isContradicted: isContradicted, prints, at: now)
         case .hold(let ends, let status):
             removeEmptyHoldGuard()
             let count = ends.count + storm.failed(with: status)
@@ -299,9 +305,11 @@ extension DestinationControl {
         }
     }
 
-    /// Lets withheld answers take effect. A delivery among them shows that the others are about their operations alone.
-    private mutating func apply(_ ends: [End], _ prints: Fingerprints, at now: Timestamp) -> [Effect] {
-        let isContradicted = ends.contains { $0.verdict.outcome == .delivered }
+    /// Lets withheld answers take effect. `isContradicted`: a delivery shows that they are about their operations
+    /// alone.
+    private mutating func apply(
+        _ ends: [End], isContradicted: Bool, _ prints: Fingerprints, at now: Timestamp
+    ) -> [Effect] {
         var parking = state.parking
         return ends.map { end in
             end.isContradicted = isContradicted
