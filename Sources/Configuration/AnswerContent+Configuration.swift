@@ -27,9 +27,7 @@ extension ConfigurationValue<AnswerRule.Subject> {
         return ranges.contains(nil) ? nil : .statuses(ranges.compactMap(\.self))
     }
 
-    private static func range(
-        _ value: JSON5Value, _ findings: inout ConfigurationFindings
-    ) -> ClosedRange<Int>? {
+    private static func range(_ value: JSON5Value, _ findings: inout ConfigurationFindings) -> ClosedRange<Int>? {
         if case .statuses(let range) = (value.string ?? value.integer.map(String.init)).flatMap({ AnswerPattern($0) }) {
             return range
         }
@@ -72,9 +70,7 @@ extension ConfigurationValue<[AnswerContent.Header]> {
                     switch member.value.content {
                     case .string(let text): return AnswerContent.Header(name: member.name, test: .equals(text))
                     case .boolean(let truth): return AnswerContent.Header(name: member.name, test: .exists(truth))
-                    default:
-                        return findings.refuse(
-                            member.value, "is neither text nor true or false", hint: hint)
+                    default: return findings.refuse(member.value, "is neither text nor true or false", hint: hint)
                     }
                 }
             }

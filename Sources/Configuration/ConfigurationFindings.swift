@@ -25,9 +25,7 @@ struct ConfigurationFindings {
     var definedSecrets: Set<String> = []
     private var path: [String] = []
 
-    init(directory: String) {
-        self.directory = directory
-    }
+    init(directory: String) { self.directory = directory }
 
     mutating func add(_ reason: String, at position: SourcePosition, hint: String? = nil) {
         errors.append((position, path.isEmpty ? nil : path.joined(separator: "."), reason, hint))

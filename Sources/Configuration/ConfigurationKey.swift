@@ -91,9 +91,7 @@ struct ConfigurationKey<Draft>: Sendable {
     }
 
     /// The entries of the key and of all keys below it, with paths from the object that has the key.
-    var entries: [ConfigurationEntry] {
-        [entry] + members().map { $0.prefixed(entry.path + ".") }
-    }
+    var entries: [ConfigurationEntry] { [entry] + members().map { $0.prefixed(entry.path + ".") } }
 }
 
 extension ConfigurationValue {

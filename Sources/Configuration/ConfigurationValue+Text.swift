@@ -12,8 +12,7 @@ extension ConfigurationValue<String> {
     static let path = ConfigurationValue("path", .text()) { value, findings in
         guard let text = plainText.read(value, &findings) else { return nil }
         if text.begins(with: "~") {
-            return findings.refuse(
-                value, "is not a path", hint: "only a shell expands '~': write the whole path")
+            return findings.refuse(value, "is not a path", hint: "only a shell expands '~': write the whole path")
         }
         return findings.absolute(text)
     }

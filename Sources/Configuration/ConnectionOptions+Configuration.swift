@@ -37,8 +37,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
         if let end = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
             let user = authority[..<end]
             if user.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) || user.utf8.contains(UInt8(ascii: "/")) {
-                return .init(
-                    reason: "has invalid user information", hint: "percent-encode it, or use ${secret:NAME}")
+                return .init(reason: "has invalid user information", hint: "percent-encode it, or use ${secret:NAME}")
             }
             authority = authority[end...].afterFirstByte
         }

@@ -32,9 +32,7 @@ extension ConfigurationValue<[HeaderChange]> {
         }
     }
 
-    private static func change(
-        _ member: JSON5Value.Member, _ findings: inout ConfigurationFindings
-    ) -> HeaderChange? {
+    private static func change(_ member: JSON5Value.Member, _ findings: inout ConfigurationFindings) -> HeaderChange? {
         // With a valid value, only the name can be wrong.
         switch HeaderField(name: member.name, value: "").defect {
         case .name:

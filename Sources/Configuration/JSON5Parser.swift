@@ -178,8 +178,7 @@ struct JSON5Parser {
             case "true": content = .boolean(true)
             case "false": content = .boolean(false)
             case "Infinity", "NaN": content = .number(word)
-            case "":
-                throw unexpected("a value")
+            case "": throw unexpected("a value")
             default: throw error("expected a value, found '\(word)'", at: start, hint: "text needs quotes: \"\(word)\"")
             }
         }

@@ -9,9 +9,7 @@ extension ConfigurationValue<String> {
 }
 
 /// Returns the name of a destination: the name itself, or an origin's normal form; `nil`, and an error, if neither.
-func destinationName(
-    _ text: String, at position: SourcePosition, _ findings: inout ConfigurationFindings
-) -> String? {
+func destinationName(_ text: String, at position: SourcePosition, _ findings: inout ConfigurationFindings) -> String? {
     if isName(text) { return text }
     guard let origin = Origin(url: text) else {
         return findings.refuse(

@@ -60,8 +60,7 @@ struct ScheduleDraft: Hashable, Sendable {
                 "its preset is a list of delays, which 'base', 'multiplier' and 'max' cannot change",
                 "leave out 'preset' to write a schedule of your own")
         }
-        return .exponential(
-            base: self.base ?? base, multiplier: self.multiplier ?? multiplier, max: self.max ?? max)
+        return .exponential(base: self.base ?? base, multiplier: self.multiplier ?? multiplier, max: self.max ?? max)
     }
 
     /// Members that are each valid and contradict each other.

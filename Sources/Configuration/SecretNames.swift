@@ -1,9 +1,7 @@
 import Policy
 
 /// Returns whether a text may name a secret or a destination: the same rule as for types.
-func isName(_ text: String) -> Bool {
-    TypeName(text) != nil
-}
+func isName(_ text: String) -> Bool { TypeName(text) != nil }
 
 extension ConfigurationFindings {
     /// Checks a template and notes its names of secrets and kept values. Returns `false`, and adds an error, if it is
@@ -27,8 +25,7 @@ extension ConfigurationValue<String> {
     static func template(_ use: TemplateUse, hint: String? = nil) -> ConfigurationValue<String> {
         ConfigurationValue("template", .text()) { value, findings in
             guard let text = value.string else {
-                return findings.refuse(
-                    value, "is not text", hint: hint ?? "a template is text in quotes")
+                return findings.refuse(value, "is not text", hint: hint ?? "a template is text in quotes")
             }
             return findings.check(text, as: use, at: value.position) ? text : nil
         }

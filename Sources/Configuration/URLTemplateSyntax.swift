@@ -43,15 +43,13 @@ enum URLTemplateSyntax {
         let host = authority.upTo(":")
         if host.isEmpty { return Problem(reason: "has no host") }
         guard host.utf8.allSatisfy({ isHostByte($0) }) else {
-            return Problem(
-                reason: "has an invalid host: \(quote(String(host)))", hint: "letters, digits, '-' and '.'")
+            return Problem(reason: "has an invalid host: \(quote(String(host)))", hint: "letters, digits, '-' and '.'")
         }
         if host.endIndex < authority.endIndex {
             let digits = authority[host.endIndex...].afterFirstByte
             guard let port = UInt16(digits), port > 0, !digits.begins(with: "+")
             else {
-                return Problem(
-                    reason: "has an invalid port: \(quote(String(digits)))", hint: "ports are 1 to 65535")
+                return Problem(reason: "has an invalid port: \(quote(String(digits)))", hint: "ports are 1 to 65535")
             }
         }
         return nil

@@ -2,9 +2,7 @@ import Delivery
 package import Policy
 
 /// Runs the program: parses `arguments` (without the program's name), performs the command and returns the exit status.
-package func run(
-    arguments: [RawText], environment: [String: String] = OwnEnvironment.read()
-) -> ExitStatus {
+package func run(arguments: [RawText], environment: [String: String] = OwnEnvironment.read()) -> ExitStatus {
     occupyStandardDescriptors()
     ignoreSignalsOfWrites()
     waitForChildren()

@@ -10,7 +10,5 @@ package struct ReceiverError: Error, Hashable, Sendable, CustomStringConvertible
     package var code: Int32
 
     /// `cannot listen at 'http://127.0.0.1:80': Permission denied`
-    package var description: String {
-        "cannot \(action) '\(address)': \(Errno(code))"
-    }
+    package var description: String { "cannot \(action) '\(address)': \(Errno(code))" }
 }

@@ -23,9 +23,7 @@ package struct Configuration: Hashable, Sendable {
     /// The transport that `DRAINQ_TRANSPORT` names; `nil` for none. Not a key of the file.
     package var transportOfEnvironment: Transport?
 
-    package func route(of type: TypeName) -> Route {
-        routes[type] ?? defaultRoute
-    }
+    package func route(of type: TypeName) -> Route { routes[type] ?? defaultRoute }
 
     /// Returns why the queue refuses an operation of this type without a url of its own: there are routes, but none for
     /// the type, and the default route has no url. `nil` if the queue takes the operation.

@@ -72,8 +72,7 @@ extension DestinationState {
         guard let incident = trouble, incident.duration(at: now) >= hooks.downAfter else { return nil }
         let cause = incident.cause
         let answer = cause.status == nil ? cause.text : "answers \(cause.text)"
-        return HookCondition(
-            reason: "\(answer), since \(incident.since.rfc3339)", mayBegin: hold == nil && !isPaused)
+        return HookCondition(reason: "\(answer), since \(incident.since.rfc3339)", mayBegin: hold == nil && !isPaused)
     }
 
     /// Returns why the destination is held; `nil` if it is not. A hold by hand is no news, and does not end a hold.

@@ -115,9 +115,7 @@ extension Rate {
 struct QuantityScanner {
     private var rest: Substring.UTF8View
 
-    init(_ text: some StringProtocol) {
-        rest = Substring(text).utf8
-    }
+    init(_ text: some StringProtocol) { rest = Substring(text).utf8 }
 
     var isAtEnd: Bool { rest.isEmpty }
 

@@ -72,9 +72,7 @@ extension String {
     package var carriesBytes: Bool { unicodeScalars.contains { $0.carriedByte != nil } }
 
     /// The bytes for a system call, with a final NUL.
-    package var rawCString: [CChar] {
-        rawBytes.map { CChar(bitPattern: $0) } + [0]
-    }
+    package var rawCString: [CChar] { rawBytes.map { CChar(bitPattern: $0) } + [0] }
 }
 
 extension Unicode.Scalar {

@@ -17,9 +17,7 @@ extension FixedWidthInteger {
 
     /// Adds a number to a variable. The variable becomes the sum, or the nearest value of the type.
     @inlinable
-    package static func +|= (left: inout Self, right: Self) {
-        left = left +| right
-    }
+    package static func +|= (left: inout Self, right: Self) { left = left +| right }
 
     /// Returns the difference, or the nearest value of the type.
     @inlinable

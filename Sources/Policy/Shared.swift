@@ -5,15 +5,11 @@ package struct Shared<Value> {
     @usableFromInline final class Box {
         @usableFromInline let value: Value
 
-        @usableFromInline init(_ value: Value) {
-            self.value = value
-        }
+        @usableFromInline init(_ value: Value) { self.value = value }
     }
 
     @inlinable
-    package init(_ value: Value) {
-        box = Box(value)
-    }
+    package init(_ value: Value) { box = Box(value) }
 
     @inlinable
     package var value: Value {
@@ -36,7 +32,5 @@ extension Shared: Equatable where Value: Equatable {
 }
 
 extension Shared: Hashable where Value: Hashable {
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(value)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }

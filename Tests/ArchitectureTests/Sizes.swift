@@ -17,17 +17,17 @@ enum Sizes {
 
         "CZlib": 105,
 
-        "Configuration": 3_390,
+        "Configuration": 3_369,
 
         "Delivery": 5_987,
 
-        "Drain": 9_550,
+        "Drain": 9_541,
 
-        "DrainqCLI": 14_831,
+        "DrainqCLI": 14_709,
 
-        "LoopbackReceiver": 851,
+        "LoopbackReceiver": 849,
 
-        "Policy": 14_593,
+        "Policy": 14_444,
 
         "Spool": 11_001,
 

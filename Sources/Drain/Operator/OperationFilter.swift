@@ -12,9 +12,7 @@ package struct OperationFilter {
     /// The answers to compare with the last attempt, which is in the file and not in its name.
     package var answers: [AnswerPattern] = []
 
-    package init(states: Set<ShownState>) {
-        self.states = states
-    }
+    package init(states: Set<ShownState>) { self.states = states }
 
     /// Whether the name of the operation passes the filter.
     package func includes(_ entry: Entry, _ known: KnownDestinations) -> Bool {

@@ -55,8 +55,7 @@ package enum OperatorAction: Hashable, Sendable {
     /// Returns why an operation cannot change; `nil` if it can.
     package func objection(to entry: Entry) -> Objection? {
         switch self {
-        case .retry, .drop:
-            return entry.state == .claimed || entry.state == .delivered ? .state(entry.state) : nil
+        case .retry, .drop: return entry.state == .claimed || entry.state == .delivered ? .state(entry.state) : nil
         case .hold, .release:
             guard entry.state == .new || entry.state == .deferred else { return .state(entry.state) }
             if entry.name.isHeld == (self == .release) { return nil }

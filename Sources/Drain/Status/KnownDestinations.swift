@@ -45,9 +45,7 @@ package struct KnownDestinations {
 
     /// Reads the states as the other initializer does. Takes a newer drainq's file for one that cannot be read, since
     /// the caller only shows what is known.
-    package init(
-        showing spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp
-    ) throws(SpoolError) {
+    package init(showing spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp) throws(SpoolError) {
         do throws(SpoolError) {
             try self.init(of: spool, configuration, at: now)
         } catch let error where error.isOfNewerFormat {
@@ -58,9 +56,7 @@ package struct KnownDestinations {
         }
     }
 
-    package func isHeld(_ destination: Destination) -> Bool {
-        states[destination.name]?.hold != nil
-    }
+    package func isHeld(_ destination: Destination) -> Bool { states[destination.name]?.hold != nil }
 
     /// Whether a waiting operation is held, other than by itself: with its destination, or behind a failed operation.
     package func holds(_ name: EntryName) -> Bool {

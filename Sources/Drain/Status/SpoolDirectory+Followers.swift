@@ -4,9 +4,7 @@ package import Spool
 extension SpoolDirectory {
     /// Returns the waiting operations that need a value which operations that are gone would have left, if no other
     /// operation in the queue can leave the value, and none has. Does not look into the chains of templates.
-    package func followers(
-        of gone: [EntryName], _ configuration: Configuration
-    ) throws(SpoolError) -> [EntryName] {
+    package func followers(of gone: [EntryName], _ configuration: Configuration) throws(SpoolError) -> [EntryName] {
         var lost: [Digest: Set<String>] = [:]
         for name in gone {
             guard let key = name.keyDigest else { continue }

@@ -48,14 +48,11 @@ package struct CommandDescription: Sendable {
 
     /// The usage as help shows it: `drainq add [OPTIONS] [FILE...]`.
     var usage: String {
-        ["drainq", name, takesOptions ? "[OPTIONS]" : nil, operands.usage].compactMap { $0 }.joined(
-            separator: " ")
+        ["drainq", name, takesOptions ? "[OPTIONS]" : nil, operands.usage].compactMap { $0 }.joined(separator: " ")
     }
 
     /// Whether the command has options other than `--help` and `--version`.
-    var takesOptions: Bool {
-        options.contains { $0.name != .help && $0.name != .version }
-    }
+    var takesOptions: Bool { options.contains { $0.name != .help && $0.name != .version } }
 }
 
 /// A command line for the shell, and an explanation.

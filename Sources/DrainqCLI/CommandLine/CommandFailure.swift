@@ -29,9 +29,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
         messages[0].text = "cannot \(verb) line \(line) of '\(source)' and the lines after it: \(error)"
     }
 
-    package init(_ error: UsageError) {
-        self.init(.usage, error.message, hint: error.hint)
-    }
+    package init(_ error: UsageError) { self.init(.usage, error.message, hint: error.hint) }
 
     package init(_ errors: ConfigurationErrors) {
         status = .configuration

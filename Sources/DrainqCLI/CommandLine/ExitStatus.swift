@@ -31,8 +31,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         case .terminated: "SIGTERM ended a wait, or cut off a run as the second signal"
         case .usage: "the command line is not valid; no attempt was made"
         case .configuration: "the configuration is not usable; no attempt was made"
-        case .noInput:
-            "there is no such queue, no id on standard input, or no operation that `drainq wait` names"
+        case .noInput: "there is no such queue, no id on standard input, or no operation that `drainq wait` names"
         case .permission: "no permission to read or write the queue; no attempt was made"
         case .internalError: "a defect in drainq; the work may be incomplete"
         case .inputOutput: "input or output failed (a full disk, or no reader); the other work was done"

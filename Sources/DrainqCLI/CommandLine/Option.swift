@@ -35,8 +35,7 @@ extension Option {
         each place: any WritableKeyPath<Arguments, [Value]> & Sendable, group: OptionGroup = .own,
         _ summary: String, _ details: String
     ) {
-        description = OptionDescription(
-            name, short: short, syntax.kind, repeats: true, group: group, summary, details)
+        description = OptionDescription(name, short: short, syntax.kind, repeats: true, group: group, summary, details)
         take = { arguments, text throws(ValueDefect) in arguments[keyPath: place].append(try syntax.read(text)) }
     }
 

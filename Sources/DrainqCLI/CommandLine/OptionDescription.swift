@@ -49,9 +49,7 @@ package struct OptionDescription: Hashable, Sendable {
     }
 
     /// The first command, in the order of the documents, that has this option: the manual explains the option there.
-    var home: String? {
-        CommandDescription.visible.first { $0.options.contains(self) }?.name
-    }
+    var home: String? { CommandDescription.visible.first { $0.options.contains(self) }?.name }
 
     /// All options, each once: those of a single group in the order of the commands, filters and global options in the
     /// order of their names.

@@ -9,9 +9,7 @@ struct Parser {
     /// The option `--help` or `--version` if it is given. Once set, the parser ignores the remaining arguments.
     private var interruption: OptionName?
 
-    init(arguments: [RawText]) {
-        rest = arguments[...]
-    }
+    init(arguments: [RawText]) { rest = arguments[...] }
 
     mutating func parse() throws(UsageError) -> ParsedCommand {
         while interruption == nil, let argument = rest.popFirst() {
@@ -43,9 +41,7 @@ struct Parser {
     }
 
     /// Whether the option is on the command line.
-    private func isGiven(_ name: OptionName) -> Bool {
-        given.contains { $0.name == name }
-    }
+    private func isGiven(_ name: OptionName) -> Bool { given.contains { $0.name == name } }
 
     // MARK: - Options
 
@@ -164,8 +160,7 @@ struct Parser {
             return operands.append(operand)
         case .ids, .optionalIDs, .selection, .optionalSelection:
             if operand.isEmpty { throw emptyOperand }
-        case .anything:
-            break
+        case .anything: break
         case .answer:
             if !operands.isEmpty {
                 throw UsageError("unexpected operand '\(operand)'", hint: "only one STATUS or ERROR")
@@ -229,8 +224,7 @@ struct Parser {
         switch description.operands {
         case .ids, .one:
             if operands.isEmpty {
-                throw UsageError(
-                    "drainq \(description.name) needs an operand", hint: "usage: \(description.usage)")
+                throw UsageError("drainq \(description.name) needs an operand", hint: "usage: \(description.usage)")
             }
         case .optionalIDs:
             if let first = operands.first,
@@ -240,16 +234,13 @@ struct Parser {
                     "'\(first)' and '\(name.spelling)' exclude each other",
                     hint: "choose by ids, or by type and destination")
             }
-        case .selection:
-            try checkSelection(of: description)
-        case .optionalSelection:
-            try checkSelection(of: description, isOptional: true)
+        case .selection: try checkSelection(of: description)
+        case .optionalSelection: try checkSelection(of: description, isOptional: true)
         case .directory:
             if let first = operands.first, isGiven(.queue) {
                 throw UsageError("'\(first)' and '--queue' exclude each other", hint: "name the queue once")
             }
-        case .none, .files, .optional, .answer, .anything:
-            break
+        case .none, .files, .optional, .answer, .anything: break
         }
     }
 

@@ -127,9 +127,7 @@ final class AddReport {
         Messages.warning("'\(id)': \(reason)", hint: pasted("show", id))
     }
 
-    private func answer(
-        _ submission: Submission, _ result: Acceptance, _ place: GivenValue.Place, replaces: Bool
-    ) {
+    private func answer(_ submission: Submission, _ result: Acceptance, _ place: GivenValue.Place, replaces: Bool) {
         let id = submission.header.id.description
         switch result {
         case .accepted:
@@ -156,10 +154,8 @@ final class AddReport {
                 if !waits { standardOutput.line(id) }
                 Messages.notice("'\(id)' is in the queue already (\(state.word)): not \(verb)ed again")
             }
-        case .inFlight:
-            keptOut(id, "it is in flight, and was not replaced")
-        case .isBeingSent:
-            keptOut(id, "another process sends or drops an operation of this id: not \(verb)ed")
+        case .inFlight: keptOut(id, "it is in flight, and was not replaced")
+        case .isBeingSent: keptOut(id, "another process sends or drops an operation of this id: not \(verb)ed")
         case .isGone:
             applying.insert(.failed)
             let reason = "it is not in the queue any more, and was not replaced"

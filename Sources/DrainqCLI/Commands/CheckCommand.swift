@@ -265,9 +265,7 @@ private func usableTransports(_ findings: inout Findings) -> [Transport] {
 }
 
 /// Reports requests that this machine cannot make, and certificate files that a connection needs and cannot use.
-private func checkTransports(
-    _ queue: OpenQueue, _ environment: [String: String], _ findings: inout Findings
-) {
+private func checkTransports(_ queue: OpenQueue, _ environment: [String: String], _ findings: inout Findings) {
     let configuration = queue.configuration
     let before = findings.applying.count
     let available = usableTransports(&findings)

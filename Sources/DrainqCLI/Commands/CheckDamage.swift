@@ -78,8 +78,7 @@ extension Damage {
         case .notADirectory(let name, let kind): "'\(name)' is \(kind.words), not a directory"
         case .directoryMode(let name, let mode):
             "the \(name == "." ? "queue directory" : "directory '\(name)'") has the mode \(octal(mode)), not 0700"
-        case .fileModes(let name, let count):
-            "\(InWords.count(count, "file")) in '\(name)' without the mode 0600"
+        case .fileModes(let name, let count): "\(InWords.count(count, "file")) in '\(name)' without the mode 0600"
         case .leftover(let path): "'\(path)' is a leftover of a writer that died"
         case .deadRun(let name, let claims): "the run '\(name)' died with \(InWords.count(claims, "operation")) claimed"
         case .interruptedMove(let path, let latest):

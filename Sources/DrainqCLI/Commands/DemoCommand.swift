@@ -11,9 +11,7 @@ struct DemoCommand: Command {
 
     var verbosity = Verbosity()
 
-    static var options: [Option<Self>] {
-        Verbosity.options.map { $0.within(\.verbosity) }
-    }
+    static var options: [Option<Self>] { Verbosity.options.map { $0.within(\.verbosity) } }
 
     static let description = CommandDescription(
         Self.self, "drain a sample queue into an embedded receiver",

@@ -53,9 +53,7 @@ struct ExplainCommand: Command {
             Example("drainq explain 401", "explain why a 401 holds operations"),
             Example("drainq explain timeout --type crm", "explain a time-out on the route of a type"),
             Example("drainq explain", "explain every answer"),
-            Example(
-                "curl -si https://api.example.com/v1/orders | drainq explain --answer -",
-                "explain this answer"),
+            Example("curl -si https://api.example.com/v1/orders | drainq explain --answer -", "explain this answer"),
             Example(
                 "drainq explain UNAVAILABLE --config memory.json5 --type addSupermemoryMemory",
                 "explain a callable function's error, without a queue"),
@@ -107,9 +105,7 @@ struct ExplainCommand: Command {
 
     /// Returns the configuration that the command line names, which needs no queue, or else the queue and its
     /// configuration; and the file.
-    private func configuration(
-        _ environment: [String: String]
-    ) throws -> (OpenQueue?, Configuration, file: String) {
+    private func configuration(_ environment: [String: String]) throws -> (OpenQueue?, Configuration, file: String) {
         guard let file = global.configuration else {
             let queue = try OpenQueue(global, environment)
             return (queue, queue.configuration, queue.spool.path + "/drainq.json")

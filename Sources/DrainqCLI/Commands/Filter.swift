@@ -20,8 +20,7 @@ extension OperationFilter {
 /// Tells of files in `new/` that no filter can choose yet.
 func reportUnread(_ count: Int) {
     if count == 0 { return }
-    Messages.notice(
-        "\(InWords.are(count, "file in 'new'", "files in 'new'")) not read yet: the next run reads them")
+    Messages.notice("\(InWords.are(count, "file in 'new'", "files in 'new'")) not read yet: the next run reads them")
 }
 
 extension OpenQueue {

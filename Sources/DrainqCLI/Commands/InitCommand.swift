@@ -42,8 +42,7 @@ struct InitCommand: Command {
         operands: .directory,
         exclusive: [[.url, .example]],
         examples: [
-            Example(
-                "drainq init --url https://api.example.com/v1/events", "a queue whose operations go to this URL"),
+            Example("drainq init --url https://api.example.com/v1/events", "a queue whose operations go to this URL"),
             Example("drainq init --example list", "list the services with a configuration"),
             Example("drainq init --example slack", "a queue for messages to Slack"),
             Example("drainq init /var/spool/drainq", "a queue in another directory"),

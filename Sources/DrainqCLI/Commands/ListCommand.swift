@@ -48,8 +48,7 @@ struct ListCommand: Command {
         onlyPrints: true,
         examples: [
             Example("drainq list --state failed", "operations that failed for good"),
-            Example(
-                "drainq list --type crm --since 2h --json", "the last two hours of a type, for another program"),
+            Example("drainq list --type crm --since 2h --json", "the last two hours of a type, for another program"),
         ])
 
     func perform(environment: [String: String]) throws -> ExitStatus {

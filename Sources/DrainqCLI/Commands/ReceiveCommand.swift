@@ -28,9 +28,7 @@ struct ReceiveCommand: Command {
     var verbosity = Verbosity()
 
     static var options: [Option<Self>] {
-        Option(
-            .port, .count(0...65_535), initial: \.port, "listen on this port",
-            "The port; 0 chooses a free one.")
+        Option(.port, .count(0...65_535), initial: \.port, "listen on this port", "The port; 0 chooses a free one.")
         Option(
             .answer, .text("ANSWER"), each: \.answers, "give this answer",
             """
@@ -41,9 +39,7 @@ struct ReceiveCommand: Command {
         Option(
             .count, .count(1...Int.max), \.count, "end after N requests",
             "Ends once the receiver has answered this many requests.")
-        Option(
-            .maxTime, .duration, \.maxTime, "end after this time",
-            "Ends after this time, whatever has arrived.")
+        Option(.maxTime, .duration, \.maxTime, "end after this time", "Ends after this time, whatever has arrived.")
         Option(
             .bodies, \.printsOnlyBodies, "print only bodies",
             "Prints only the bodies, each as a line of JSON; with --json, in the object of its request.")
@@ -72,8 +68,7 @@ struct ReceiveCommand: Command {
         examples: [
             Example("drainq receive --port 8080 --bodies", "show requests with their bodies"),
             Example("drainq receive --answer 503 --answer 200 --count 2", "fail once, then succeed, then end"),
-            Example(
-                "drainq receive --answer '429 retry-after=5 *2' --answer '200 delay=1s'", "an overloaded server"),
+            Example("drainq receive --answer '429 retry-after=5 *2' --answer '200 delay=1s'", "an overloaded server"),
         ])
 
     func perform(environment: [String: String]) throws(CommandFailure) -> ExitStatus {

@@ -10,9 +10,7 @@ struct ReleaseCommand: Command {
 
     mutating func take(operands: [String]) { action.ids = operands }
 
-    static var options: [Option<Self>] {
-        ActionOptions.options(everything).map { $0.within(\.action) }
-    }
+    static var options: [Option<Self>] { ActionOptions.options(everything).map { $0.within(\.action) } }
 
     private static var everything: Option<ActionOptions> {
         Option(

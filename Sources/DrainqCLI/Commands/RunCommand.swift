@@ -135,9 +135,7 @@ struct RunCommand: Command {
         examples: [
             Example("drainq run", "one pass, for cron or a systemd timer"),
             Example("drainq run 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "send one operation now"),
-            Example(
-                "drainq run --limit 500 --concurrency 10 --max-time 50s",
-                "a larger pass of less than a minute"),
+            Example("drainq run --limit 500 --concurrency 10 --max-time 50s", "a larger pass of less than a minute"),
             Example("drainq run --until-empty --max-time 1h", "run until no operation waits, for an hour at most"),
             Example("drainq run --now --until-empty --rate 5/s", "send everything after an outage, at a limited rate"),
             Example("drainq run --dry-run --json", "print the operations that a run would attempt"),

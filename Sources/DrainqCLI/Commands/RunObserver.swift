@@ -154,8 +154,7 @@ struct RunObserver {
             do throws(SpoolError) {
                 try queue.spool.publish(Array(text.utf8), at: file)
             } catch {
-                let complaint = Complaint(
-                    text: error.description, hint: error.hint ?? RunObserver.hintToPublish)
+                let complaint = Complaint(text: error.description, hint: error.hint ?? RunObserver.hintToPublish)
                 guard causes.insert(error.code).inserted, complaint.recordIfDue(in: queue.spool, at: .now()) else {
                     return
                 }

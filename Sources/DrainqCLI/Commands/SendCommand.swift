@@ -100,8 +100,7 @@ struct SendCommand: Command {
             Example(
                 #"printf '{"query":"tea"}\n' | drainq send --type search --no-queue --timeout 2s --select /result --fallback '[]'"#,
                 "print the results within two seconds, or an empty list"),
-            Example(
-                "drainq send --type crm --retry-within 1m update.json", "attempt for a minute before queueing"),
+            Example("drainq send --type crm --retry-within 1m update.json", "attempt for a minute before queueing"),
         ])
 
     func perform(environment: [String: String]) throws -> ExitStatus {

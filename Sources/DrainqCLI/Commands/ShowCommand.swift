@@ -33,8 +33,7 @@ struct ShowCommand: Command {
             Example("drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "show one operation with its attempts"),
             Example(
                 "drainq show --request 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "show the request that would send it"),
-            Example(
-                "drainq list --state failed --json | jq -r .id | drainq show -", "show all failed operations"),
+            Example("drainq list --state failed --json | jq -r .id | drainq show -", "show all failed operations"),
         ])
 
     func perform(environment: [String: String]) throws -> ExitStatus {

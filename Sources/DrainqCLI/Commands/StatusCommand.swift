@@ -81,9 +81,7 @@ struct StatusCommand: Command {
         that are younger than five minutes and older than the age of the column before; `3d+` counts all older ones. At a terminal that is too \
         narrow columns are joined or left out; then an ellipsis ends the heading.
         """,
-        exclusive: [
-            [.json, .prometheus, .html, .check], [.watch, .prometheus], [.watch, .html], [.watch, .check],
-        ],
+        exclusive: [[.json, .prometheus, .html, .check], [.watch, .prometheus], [.watch, .html], [.watch, .check]],
         onlyPrints: true,
         examples: [
             Example("drainq status", "show the status for people"),

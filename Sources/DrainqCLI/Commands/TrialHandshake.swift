@@ -9,9 +9,7 @@ import Policy
 struct TrialHandshake {
     private let server: LoopbackReceiver
 
-    init() throws(ReceiverError) {
-        server = try LoopbackReceiver(isMute: true)
-    }
+    init() throws(ReceiverError) { server = try LoopbackReceiver(isMute: true) }
 
     /// Returns why libcurl cannot use the files, in its own words; `nil` if it can, or if no handshake could begin.
     func defect(of connection: ConnectionOptions) -> String? {

@@ -205,8 +205,7 @@ struct Waiting {
         }
         let (operation, id) = (stored.operation, target.description)
         let last = operation.attempts.last
-        var result = WaitResult(
-            id: id, outcome: entry.state == .delivered ? .delivered : .failed, last: last)
+        var result = WaitResult(id: id, outcome: entry.state == .delivered ? .delivered : .failed, last: last)
         guard entry.state == .delivered else {
             let cause = last?.cause ?? "no reason recorded"
             let hasExpired = last?.ruleCode == .expired
@@ -245,9 +244,7 @@ struct Waiting {
 
     /// Ends the wait for an operation that is in no directory any more, or never was. `ending` is how an operation of
     /// its id ended last. `isCertain`: each operation that ended since it was seen has its line.
-    private mutating func disappear(
-        _ target: NamedTarget, _ sight: Sight, _ ending: Endings.Ending?, isCertain: Bool
-    ) {
+    private mutating func disappear(_ target: NamedTarget, _ sight: Sight, _ ending: Endings.Ending?, isCertain: Bool) {
         let id = target.description
         func fail(_ outcome: WaitResult.Outcome, _ error: String, _ reason: String) {
             close(target, .failed, error: "'\(id)'\(error)", WaitResult(id: id, outcome: outcome, error: reason))

@@ -8,9 +8,7 @@ struct AnswerScriptRule {
     private var answer: Answer?
     private var times: Int?
 
-    init(text: String) {
-        self.text = text
-    }
+    init(text: String) { self.text = text }
 
     /// Returns the rule once all words are read. Throws if none of them was an answer.
     func rule() throws(UsageError) -> Script.Rule {

@@ -75,9 +75,7 @@ final class InputSource {
 
     /// Opens each source and passes it to `read`. Calls `pause` before it throws, so that `add` and `import` queue the
     /// operations before the error.
-    static func forEach(
-        _ paths: [String], pause: () throws -> Void, read: (InputSource) throws -> Void
-    ) throws {
+    static func forEach(_ paths: [String], pause: () throws -> Void, read: (InputSource) throws -> Void) throws {
         for path in paths {
             do {
                 let source = try InputSource(path)

@@ -100,8 +100,7 @@ struct OpenDocument {
         if !brackets.areOpen { return .complete }
         // One document ended and the next began on this line.
         text = Array(text.prefix(length + closed))
-        return .completeBefore(
-            TextLine(next.text.dropFirst(closed), number: next.number, hasBreak: next.hasBreak))
+        return .completeBefore(TextLine(next.text.dropFirst(closed), number: next.number, hasBreak: next.hasBreak))
     }
 
     /// The values of the text, or the text as a bad part.

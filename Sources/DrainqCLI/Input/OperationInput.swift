@@ -178,8 +178,7 @@ struct OperationInput {
     private mutating func read(bodyFile path: String, _ take: (Item) throws -> Void) throws {
         switch examine(bodyFile: path.utf8.first == UInt8(ascii: "/") ? path : "\(absolutePath("."))/\(path)") {
         case .success(let file):
-            let header = OperationHeader(
-                id: newID(), type: .default, createdAt: at, contentType: nil, bodyFile: file)
+            let header = OperationHeader(id: newID(), type: .default, createdAt: at, contentType: nil, bodyFile: file)
             var operation = Operation(header: header, body: [])
             let given = GivenValue([], GivenValue.Place(source: path, line: 1))
             do throws(RequestError) { try reading.override(&operation) } catch {

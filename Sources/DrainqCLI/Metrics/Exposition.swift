@@ -7,9 +7,7 @@ struct Exposition {
     private let common: [(name: String, value: String)]
     private var family = ""
 
-    init(common: [(name: String, value: String)]) {
-        self.common = common
-    }
+    init(common: [(name: String, value: String)]) { self.common = common }
 
     /// Begins a family. The samples that follow belong to it.
     mutating func begin(_ family: MetricFamily) {

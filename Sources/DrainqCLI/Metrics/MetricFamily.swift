@@ -53,8 +53,7 @@ struct MetricFamily: Hashable, Sendable {
     static let paused = MetricFamily("paused", .gauge, "Whether the whole queue is paused, 1 or 0.")
     static let quarantined = MetricFamily(
         "quarantined_total", .counter, "Files that went into quarantine because they are not operations.")
-    static let runs = MetricFamily(
-        "runs_total", .counter, by: ["exit_status"], "Runs with work, by exit status.")
+    static let runs = MetricFamily("runs_total", .counter, by: ["exit_status"], "Runs with work, by exit status.")
     static let lastRun = MetricFamily(
         "last_run_timestamp_seconds", .gauge, "When the last run was at the queue, also one without work.")
     static let runInterval = MetricFamily(

@@ -86,9 +86,7 @@ extension Character {
 
 extension Unicode.Scalar {
     /// Whether the scalar makes an emoji sequence of the one before: emoji style, skin tone or joiner (UTS #51).
-    fileprivate var makesEmoji: Bool {
-        value == 0xFE0F || value == 0x200D || properties.isEmojiModifier
-    }
+    fileprivate var makesEmoji: Bool { value == 0xFE0F || value == 0x200D || properties.isEmojiModifier }
 
     fileprivate var displayWidth: Int {
         switch value {

@@ -7,9 +7,7 @@ enum JSONLine {
     /// The version of every object. Fields may be added to a version, and none changes its meaning.
     static let schema = 1
 
-    static func write(_ value: some Encodable) {
-        standardOutput.line(text(value))
-    }
+    static func write(_ value: some Encodable) { standardOutput.line(text(value)) }
 
     static func text(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()

@@ -29,22 +29,14 @@ package final class Output: Sendable {
     private let state = Mutex(State())
     private static let pieceSize = 65_536
 
-    package init(descriptor: Int32) {
-        self.descriptor = descriptor
-    }
+    package init(descriptor: Int32) { self.descriptor = descriptor }
 
-    package func setWhenClosed(_ reaction: WhenClosed) {
-        state.withLock { $0.whenClosed = reaction }
-    }
+    package func setWhenClosed(_ reaction: WhenClosed) { state.withLock { $0.whenClosed = reaction } }
 
     /// Adds text unchanged. Foreign parts must be `escapedForDisplay` before.
-    package func write(_ text: String) {
-        write(bytes: text.utf8)
-    }
+    package func write(_ text: String) { write(bytes: text.utf8) }
 
-    package func line(_ text: String) {
-        write(text + "\n")
-    }
+    package func line(_ text: String) { write(text + "\n") }
 
     package func write(bytes: some Sequence<UInt8>) {
         state.withLock { state in
@@ -54,14 +46,10 @@ package final class Output: Sendable {
     }
 
     /// Writes the collected output. To be called before a wait, and at the end.
-    package func flush() {
-        state.withLock { send(&$0) }
-    }
+    package func flush() { state.withLock { send(&$0) } }
 
     /// Whether output is lost from now on: the reader or the terminal is gone, or the disk is full.
-    package var isClosed: Bool {
-        state.withLock { $0.isClosed }
-    }
+    package var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// Throws if output is lost from now on: who does not see the results cannot know them. `rest` is what the command
     /// then leaves undone.
@@ -138,14 +126,10 @@ package enum Messages {
     }
 
     /// Prints `drainq: …`, a fact that the user must know, or asked for with `--verbose`.
-    package static func notice(_ message: String) {
-        say(.notice, message)
-    }
+    package static func notice(_ message: String) { say(.notice, message) }
 
     /// Prints `drainq: …`, a success.
-    package static func info(_ message: String) {
-        say(.info, message)
-    }
+    package static func info(_ message: String) { say(.info, message) }
 
     /// Writes a message in the current format. `word` precedes the text.
     package static func say(_ level: Level, _ message: String, after word: String = "", hint: String? = nil) {
@@ -197,15 +181,11 @@ func ignoreSignalsOfWrites() {
 
 /// Restores SIGCHLD. A parent that ignores it passes that on, and the kernel then discards the status of children: the
 /// ends of agents, secrets' commands and hooks would look like programs that cannot be started.
-func waitForChildren() {
-    signal(SIGCHLD, SIG_DFL)
-}
+func waitForChildren() { signal(SIGCHLD, SIG_DFL) }
 
 /// Clears the bits of the umask that concern the owner. With `UMask=0177` a new directory could not be entered before
 /// its mode is set.
-func keepOwnerPermissions() {
-    umask(umask(0o077) & 0o077)
-}
+func keepOwnerPermissions() { umask(umask(0o077) & 0o077) }
 
 /// Opens /dev/null for each closed standard descriptor. Otherwise the next file opened would get the descriptor, and
 /// results would be written into it. Reads of input and writes of results still fail, as on the closed descriptor.
@@ -218,9 +198,7 @@ func occupyStandardDescriptors() {
 }
 
 /// Ends the process. All output must be written before.
-package func end(with status: ExitStatus) -> Never {
-    exit(status.rawValue)
-}
+package func end(with status: ExitStatus) -> Never { exit(status.rawValue) }
 
 /// Waits until the descriptor can be read or written, or its other end is gone. A standard descriptor may be
 /// non-blocking: the flag belongs to all processes that share it.

@@ -163,8 +163,7 @@ extension QueuePage {
                     "drainq will",
                     "go on trying: each operation by its own schedule, \(HealthWords.count(attempts, "attempt")) so far, the next \(next)."
                 ))
-            rows.append(
-                ("You", "tell its people. Stop the trying until it is mended, if it does harm there:\(stop)"))
+            rows.append(("You", "tell its people. Stop the trying until it is mended, if it does harm there:\(stop)"))
         } else {
             rows.append(("drainq will", "try one operation \(next); when the server answers, the others follow."))
             let now = Self.command(group.command)

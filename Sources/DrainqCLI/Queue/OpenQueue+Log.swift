@@ -135,9 +135,7 @@ extension LogEvent {
     init(_ summary: RunSummary, _ status: ExitStatus, configuration: String?, at now: Timestamp) {
         self.init(.run, at: now)
         since = summary.startedAt
-        (delivered, deferred, failed, held) = (
-            summary.delivered, summary.deferred, summary.failed, summary.held
-        )
+        (delivered, deferred, failed, held) = (summary.delivered, summary.deferred, summary.failed, summary.held)
         durationMs = Int(clamping: summary.duration.wholeMicroseconds / 1000)
         exitStatus = Int(status.rawValue)
         self.configuration = configuration

@@ -125,9 +125,7 @@ func configurationBytes(at path: String?, queue: String) throws -> [UInt8]? {
                 hint: "put it back; '\(pasted("init"))' writes a new one")
         }
         let status = ExitStatus(ofReading: error)
-        throw CommandFailure(
-            status, "cannot read '\(file)': \(error)",
-            hint: status.hint(forConfigurationAt: file))
+        throw CommandFailure(status, "cannot read '\(file)': \(error)", hint: status.hint(forConfigurationAt: file))
     }
 }
 

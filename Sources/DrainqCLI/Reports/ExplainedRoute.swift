@@ -19,9 +19,7 @@ struct ExplainedRoute {
     /// Whether its requests leave over HTTP/1.1 now, because an HTTP/2 stream lost an answer.
     var needsHTTP1 = false
 
-    init(
-        of type: TypeName, in configuration: Configuration, available: [Transport], file: String = "drainq.json"
-    ) {
+    init(of type: TypeName, in configuration: Configuration, available: [Transport], file: String = "drainq.json") {
         self.type = type
         route = configuration.route(of: type)
         let table = DestinationTable(configuration)
@@ -47,9 +45,7 @@ struct ExplainedRoute {
         }
     }
 
-    func report(of answer: AnswerPattern) -> SealedReport {
-        SealedReport(attempt(of: answer), .none)
-    }
+    func report(of answer: AnswerPattern) -> SealedReport { SealedReport(attempt(of: answer), .none) }
 
     private func attempt(of answer: AnswerPattern) -> AttemptReport {
         switch answer {
@@ -104,8 +100,7 @@ struct ExplainedRoute {
             "it stays as it is, due at once, and no attempt is counted; the run makes no more attempts to other machines"
         case .deferred:
             stay(after: verdict) + "; this one is " + (countsAttempt(verdict) ? "counted" : "not counted")
-        case .held where verdict.isAboutCredentials && verdict.status != nil:
-            parking
+        case .held where verdict.isAboutCredentials && verdict.status != nil: parking
         case .held: "it is put back as it was; no attempt is counted"
         case .failed:
             "it goes to failed/" + (retention.failed.map { ", where it stays for \($0.quantity)" } ?? "")
@@ -138,8 +133,7 @@ struct ExplainedRoute {
     func effectsOnDestination(after report: SealedReport, _ verdict: Verdict) -> [String] {
         var sentences: [String] = []
         let start = Timestamp(microseconds: 0)
-        let events = DestinationEvent.events(
-            of: report, verdict, route: route, blamed: nil, began: start, now: start)
+        let events = DestinationEvent.events(of: report, verdict, route: route, blamed: nil, began: start, now: start)
         if events.isEmpty { sentences.append("it is not to blame: its state stays the same") }
         for event in events {
             switch event {

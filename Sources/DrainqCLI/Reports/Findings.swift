@@ -25,9 +25,7 @@ struct Findings {
     private(set) var applying: [ExitStatus] = []
 
     /// Prints a part of the queue that is in order.
-    func ok(_ part: String) {
-        say(Line(finding: "ok", text: part))
-    }
+    func ok(_ part: String) { say(Line(finding: "ok", text: part)) }
 
     /// Prints a part that is in order, unless a problem has come since there were `count` of them.
     func ok(_ part: String, since count: Int) {
@@ -35,9 +33,7 @@ struct Findings {
     }
 
     /// Prints a fact that is no problem and does not change the exit status.
-    func note(_ text: String) {
-        say(Line(finding: "note", text: text))
-    }
+    func note(_ text: String) { say(Line(finding: "note", text: text)) }
 
     func repaired(_ text: String, _ damage: String) {
         say(Line(finding: "repaired", damage: damage, text: text))

@@ -136,9 +136,7 @@ struct HealthWords {
         case .heldBehind: parts = ["Runs send them once those are retried or dropped."]
         case .working, .well: parts = [proof]
         case .fresh:
-            parts = [
-                health.runs.last(at: now).map { "Runs come, the last at \(clock($0))." } ?? "No run has come yet."
-            ]
+            parts = [health.runs.last(at: now).map { "Runs come, the last at \(clock($0))." } ?? "No run has come yet."]
         }
         return (parts + others).joined(separator: " ")
     }

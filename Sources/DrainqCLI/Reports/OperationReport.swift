@@ -175,8 +175,7 @@ extension OperationReport {
     ) -> [String] {
         let name = item.name?.id.description ?? item.fileName
         let help = "'\(command ?? pasted("retry", name))' reads it again, '\(pasted("drop", name))' removes it"
-        var lines = terminal.wrapped(
-            escapedForDisplay("quarantined: \(item.reason ?? "no reason recorded"); \(help)"))
+        var lines = terminal.wrapped(escapedForDisplay("quarantined: \(item.reason ?? "no reason recorded"); \(help)"))
         lines[0] = terminal.painted("quarantined", .bad) + lines[0].dropFirst("quarantined".count)
         let fields: [(String, String?)] = [
             ("file", "quarantine/\(item.fileName)"), ("called", item.originalName), ("from", item.source),

@@ -111,9 +111,7 @@ struct ProgressCount: Hashable, Sendable {
     /// Whether the run continues with the due operations beyond its limit.
     private let countsWhatIsLeft: Bool
 
-    init(countsWhatIsLeft: Bool) {
-        self.countsWhatIsLeft = countsWhatIsLeft
-    }
+    init(countsWhatIsLeft: Bool) { self.countsWhatIsLeft = countsWhatIsLeft }
 
     var done: Int { delivered + deferred + held + failed }
 

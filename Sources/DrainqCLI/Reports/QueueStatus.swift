@@ -71,9 +71,7 @@ struct QueueStatus: JSONObject {
         .field(
             "newQuarantined", .count, "files in quarantine that no `retry` or `drop` has named",
             \.health.newQuarantined),
-        .field(
-            "unsent", .count, "operations that are due since before runs that came and did not send them",
-            \.unsent),
+        .field("unsent", .count, "operations that are due since before runs that came and did not send them", \.unsent),
         .field(
             "unserved", .count, "operations that wait for a kept value that nothing in the queue can leave",
             \.unserved),

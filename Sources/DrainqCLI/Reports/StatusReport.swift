@@ -45,8 +45,7 @@ struct StatusReport {
         var lines = status.paused ? ["paused: runs make no attempts until '\(pasted("resume"))'"] : []
         lines += TroubleGroup.all(of: status).map(sentence)
         for row in status.destinations where row.state.isPaused {
-            lines.append(
-                "paused: '\(row.name)'; '\(pasted("resume", "--destination", row.name))' ends it")
+            lines.append("paused: '\(row.name)'; '\(pasted("resume", "--destination", row.name))' ends it")
         }
         for row in status.destinations {
             guard let unsent = row.unsent else { continue }
@@ -84,8 +83,7 @@ struct StatusReport {
         let next = group.next.map { words($0) }
         var text: String
         switch (group.state, group.rows.count) {
-        case (.held, 1):
-            text = "\(group.rows[0].name) held\(since(group)): \(cause); \(group.waiting) wait"
+        case (.held, 1): text = "\(group.rows[0].name) held\(since(group)): \(cause); \(group.waiting) wait"
         case (.held, let count): text = "\(count) destinations held\(since(group)): \(cause); \(group.waiting) wait"
         case (_, let count):
             let subject = count == 1 ? "\(group.rows[0].name) has" : "\(count) destinations have"

@@ -163,9 +163,7 @@ struct JudgedAnswer {
     let isCut: Bool
     private let element: JSONDocument?
 
-    init(
-        _ answer: AttemptReport.Answer, in report: SealedReport, limit: Int, mayHaveArrived: Bool = false
-    ) {
+    init(_ answer: AttemptReport.Answer, in report: SealedReport, limit: Int, mayHaveArrived: Bool = false) {
         head = answer
         self.mayHaveArrived = mayHaveArrived
         status = answer.status

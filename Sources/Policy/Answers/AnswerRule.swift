@@ -170,9 +170,7 @@ extension AnswerRule: CustomStringConvertible {
     }
 
     /// The condition that an answer must meet: `status 403, header x-ratelimit-remaining is '0'`.
-    package var condition: String {
-        ([subjectWords] + content.words).joined(separator: ", ")
-    }
+    package var condition: String { ([subjectWords] + content.words).joined(separator: ", ") }
 
     /// `defer until x-ratelimit-reset`
     private var meaning: String { outcome.verb + (until.map { " until \($0)" } ?? "") }

@@ -83,7 +83,5 @@ extension Route {
 extension Duration {
     /// Returns the product, computed in seconds: `Duration * Double` multiplies attoseconds and turns 200,000 × 1 into
     /// 199,999.99….
-    func scaled(by factor: Double) -> Duration {
-        .seconds(inSeconds * factor)
-    }
+    func scaled(by factor: Double) -> Duration { .seconds(inSeconds * factor) }
 }

@@ -32,8 +32,7 @@ package enum Base64 {
             let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
             for letter in 0..<4 {
                 let isPadding = letter > group.count
-                letters.append(
-                    isPadding ? UInt8(ascii: "=") : alphabet[Int(bits >> UInt32(18 - 6 * letter) & 63)])
+                letters.append(isPadding ? UInt8(ascii: "=") : alphabet[Int(bits >> UInt32(18 - 6 * letter) & 63)])
             }
         }
         return String(decoding: letters, as: UTF8.self)

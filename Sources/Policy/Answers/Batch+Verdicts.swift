@@ -54,8 +54,7 @@ extension Batch.Results {
         // A longer list has an element about no member, or two elements about the same member.
         guard let list = list(in: document, most: members.count) else { return nil }
         guard let match else { return list.count == members.count ? list : nil }
-        let places = Dictionary(
-            members.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        let places = Dictionary(members.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         var found = [JSONDocument?](repeating: nil, count: members.count)
         for element in list {
             guard let name = element.value(at: match),

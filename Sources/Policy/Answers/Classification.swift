@@ -10,8 +10,7 @@ package enum Classification {
     ) -> Verdict {
         switch report.original.result {
         case .answer(let answer):
-            var judged = JudgedAnswer(
-                answer, in: report, limit: route.answerLimit, mayHaveArrived: mayHaveArrived)
+            var judged = JudgedAnswer(answer, in: report, limit: route.answerLimit, mayHaveArrived: mayHaveArrived)
             let rules = route.answerRules(saying: route.protocol == .callable ? judged.word : nil)
             return verdict(on: &judged, by: rules, route: route, now: now)
         case .failure(let error, _):

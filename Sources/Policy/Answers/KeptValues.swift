@@ -14,9 +14,7 @@ package struct ChainValues: Hashable, Sendable {
     package var chain: String
     package var kept: KeptValues
 
-    package init(chain: String, kept: KeptValues) {
-        (self.chain, self.kept) = (chain, kept)
-    }
+    package init(chain: String, kept: KeptValues) { (self.chain, self.kept) = (chain, kept) }
 }
 
 /// The answer to a delivery, up to `answerLimit`, as the copy in `delivered/` contains it.

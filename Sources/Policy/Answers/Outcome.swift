@@ -82,9 +82,7 @@ package struct AttemptReport: Hashable, Sendable {
         }
 
         /// Returns the value of the first field of this name, compared without case (RFC 9110 §5.1).
-        package func header(_ name: String) -> String? {
-            headers.first { $0.isNamed(name) }?.value
-        }
+        package func header(_ name: String) -> String? { headers.first { $0.isNamed(name) }?.value }
     }
 
     package var result: Result

@@ -78,43 +78,29 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .answer(let match):
-            "\(match)"
-        case .member(let rule):
-            "batch results: \(rule)"
+        case .answer(let match): "\(match)"
+        case .member(let rule): "batch results: \(rule)"
         case .misaligned(let results, let members, let isCut):
             "batch results: " + (isCut ? "\(AnswerContent.Objection.cut)" : results.defect(of: members)) + ": defers"
         case .unlisted(let results):
             "batch results: not in the list at '\(escapedForDisplay("\(results.pointer)"))': "
                 + (results.listsFailures ? "delivers" : "defers")
-        case .noNetwork(let error, let absence):
-            "error \(error.rawValue): \(absence): defers"
-        case .attemptsUsedUp(let allowed, let last):
-            "attempts used up (\(allowed) of \(allowed)); last \(last)"
-        case .ageUsedUp(let age, let last):
-            "age used up (\(age.quantity))" + (last.map { "; last \($0)" } ?? "")
-        case .expired(let moment):
-            "expired at \(moment.rfc3339)"
-        case .request(let error):
-            "\(error)"
-        case .interrupted(let times):
-            "interrupted \(times) times without an outcome"
-        case .storm(let status, let answers):
-            "storm: \(answers) answers in a row were \(status): holds"
-        case .contradicted(let rule, let outcome):
-            "\(rule), but others were accepted: \(outcome.verb)s"
-        case .parked(let rule):
-            "\(rule); parked until another operation is delivered or refused"
-        case .refusedAlone(let rule):
-            "\(rule), but no other operation was refused: fails"
-        case .notKept(let name):
-            "no answer has left '{kept.\(name)}' for its key"
+        case .noNetwork(let error, let absence): "error \(error.rawValue): \(absence): defers"
+        case .attemptsUsedUp(let allowed, let last): "attempts used up (\(allowed) of \(allowed)); last \(last)"
+        case .ageUsedUp(let age, let last): "age used up (\(age.quantity))" + (last.map { "; last \($0)" } ?? "")
+        case .expired(let moment): "expired at \(moment.rfc3339)"
+        case .request(let error): "\(error)"
+        case .interrupted(let times): "interrupted \(times) times without an outcome"
+        case .storm(let status, let answers): "storm: \(answers) answers in a row were \(status): holds"
+        case .contradicted(let rule, let outcome): "\(rule), but others were accepted: \(outcome.verb)s"
+        case .parked(let rule): "\(rule); parked until another operation is delivered or refused"
+        case .refusedAlone(let rule): "\(rule), but no other operation was refused: fails"
+        case .notKept(let name): "no answer has left '{kept.\(name)}' for its key"
         case .ambiguous(let since, let wasInterrupted, let keyTTL):
             "ambiguous: \(wasInterrupted ? "an attempt interrupted after" : "the attempt at") \(since.rfc3339) "
                 + "may have been received, and the server forgets keys after \(keyTTL.quantity); "
                 + "drainq retry sends it again"
-        case .recorded(let words, _):
-            words
+        case .recorded(let words, _): words
         }
     }
 }

@@ -45,7 +45,5 @@ package struct SealedReport: Sendable {
 package struct RedactedText: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
-    fileprivate init(_ text: String) {
-        description = text
-    }
+    fileprivate init(_ text: String) { description = text }
 }

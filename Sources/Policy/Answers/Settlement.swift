@@ -134,9 +134,7 @@ package struct Settlement: Hashable, Sendable {
             let used = route.attemptsUsed(
                 isRateLimited: verdict.isRateLimited, of: operation.attempts, counted: name.attempts)
             let step = cutOffs > 0 ? cutOffs : used + 1
-            next = schedule.next(
-                afterAttempt: step, ageBegins: ageBegins, now: now, atLeast: spread,
-                using: &generator)
+            next = schedule.next(afterAttempt: step, ageBegins: ageBegins, now: now, atLeast: spread, using: &generator)
         }
         switch next {
         case .attempt(let due):
@@ -155,9 +153,7 @@ package struct Settlement: Hashable, Sendable {
     /// flight, or the attempt may be its last, and no other member of a batch is to end the operation. The first
     /// attempt is never the last: a route that allows a single attempt still sends batches. The name counts the
     /// attempts, as in `Route.attemptsUsed`: a power cut may have taken their records.
-    package static func isSentAlone(
-        _ operation: Operation, name: EntryName, route: Route, now: Timestamp
-    ) -> Bool {
+    package static func isSentAlone(_ operation: Operation, name: EntryName, route: Route, now: Timestamp) -> Bool {
         if name.interruptions > 0 { return true }
         if operation.attempts.isEmpty, name.attempts == 0 { return false }
         if operation.wasRefusedInBatch { return true }

@@ -3,9 +3,7 @@
 package struct SharedGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    package init(using generator: inout some RandomNumberGenerator) {
-        state = generator.next()
-    }
+    package init(using generator: inout some RandomNumberGenerator) { state = generator.next() }
 
     /// Returns the next number, by SplitMix64.
     package mutating func next() -> UInt64 {

@@ -8,9 +8,7 @@ package struct Destination: Hashable, Sendable {
 }
 
 extension Destination {
-    package init(named name: String) {
-        self.init(digest: Digest(of: name), name: name)
-    }
+    package init(named name: String) { self.init(digest: Digest(of: name), name: name) }
 
     /// Returns whether the destination is on this machine, so that the state of the network is no reason to wait.
     package func isLocal(_ settings: DestinationSettings) -> Bool {

@@ -12,9 +12,7 @@ package struct DestinationAccess: Hashable, Sendable {
     /// The adaptive limit; `nil` unless `--concurrency` is `auto`.
     package private(set) var concurrency: AdaptiveConcurrency?
 
-    package init(
-        _ settings: DestinationSettings, _ state: DestinationState, concurrency: AdaptiveConcurrency? = nil
-    ) {
+    package init(_ settings: DestinationSettings, _ state: DestinationState, concurrency: AdaptiveConcurrency? = nil) {
         self.settings = settings
         self.state = state
         self.concurrency = concurrency

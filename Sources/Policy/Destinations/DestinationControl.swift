@@ -67,9 +67,7 @@ package struct DestinationControl: ~Copyable {
     }
 
     /// Whether samples are being sent, and nothing else.
-    package var isSampling: Bool {
-        storm.phase == .sampling || holds?.storm.phase == .sampling
-    }
+    package var isSampling: Bool { storm.phase == .sampling || holds?.storm.phase == .sampling }
 
     /// The ends without effect before others have been asked.
     package var withheld: [End] { storm.withheld + (holds?.storm.withheld ?? []) }
@@ -278,9 +276,7 @@ extension DestinationControl {
         holds = HoldGuard(beginningWith: end.isRefusal || end.isUnsent ? .init(end: end, answered: now) : nil)
     }
 
-    private mutating func follow(
-        _ step: StormGuard<End>.Step, _ prints: Fingerprints, at now: Timestamp
-    ) -> [Effect] {
+    private mutating func follow(_ step: StormGuard<End>.Step, _ prints: Fingerprints, at now: Timestamp) -> [Effect] {
         switch step {
         case .wait: return []
         case .sample:

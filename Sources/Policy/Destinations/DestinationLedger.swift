@@ -28,9 +28,7 @@ package struct DestinationLedger: Hashable, Sendable {
         }
     }
 
-    package init() {
-        destinations = [:]
-    }
+    package init() { destinations = [:] }
 
     /// The state of a destination; a blank state if nothing is remembered.
     package subscript(name: String) -> DestinationState {

@@ -3,8 +3,7 @@ extension DestinationState {
     package mutating func apply(_ event: DestinationEvent, _ settings: DestinationSettings, at now: Timestamp) {
         forgetImpossibleWaits(settings, at: now)
         switch event {
-        case .answered:
-            noteAnswer()
+        case .answered: noteAnswer()
         case .delivered(let began, let at):
             noteAnswer()
             if isDisproved(by: began, at: now) { hold = nil }
@@ -50,8 +49,7 @@ extension DestinationState {
             hold = Hold(
                 reason: reason, since: hold?.since ?? now, status: status, blamed: blamed, lastProbe: hold?.lastProbe,
                 cause: cause)
-        case .probed:
-            hold?.lastProbe = now
+        case .probed: hold?.lastProbe = now
         case .parked(let refusal, let moment): parking.park(refusal, at: min(moment, now))
         case .failed(let status):
             let before = storm?.status == status ? storm?.count ?? 0 : 0

@@ -115,16 +115,12 @@ package struct DestinationTable: Sendable {
 
     /// Returns the routes that lead to the destination, which a hold can be blamed on: the default route first, then in
     /// the order of their types. If no route leads there, returns those whose operations may have their own url.
-    package func routes(of destination: Digest) -> [Lead] {
-        leads[destination] ?? open
-    }
+    package func routes(of destination: Digest) -> [Lead] { leads[destination] ?? open }
 }
 
 extension Route {
     /// The origin of the route's url; `nil` if there is no url, or one that cannot be requested.
-    package var origin: Origin? {
-        url.flatMap { Origin(url: $0) }
-    }
+    package var origin: Origin? { url.flatMap { Origin(url: $0) } }
 
     fileprivate var leadsSomewhere: Bool { destination != nil || origin != nil }
 }

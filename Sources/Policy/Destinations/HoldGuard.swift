@@ -16,14 +16,10 @@ struct HoldGuard {
     /// `nil` if the answers refuse something else than credentials.
     let refused: Refused?
 
-    init(beginningWith refused: Refused?) {
-        self.refused = refused
-    }
+    init(beginningWith refused: Refused?) { self.refused = refused }
 
     /// Takes the next answer. An attempt with other credentials proves nothing about the refused ones.
-    mutating func take(
-        _ end: AttemptEnd, _ answer: StormGuard<AttemptEnd>.Answer
-    ) -> StormGuard<AttemptEnd>.Step {
+    mutating func take(_ end: AttemptEnd, _ answer: StormGuard<AttemptEnd>.Answer) -> StormGuard<AttemptEnd>.Step {
         var answer = answer
         if let refused {
             let isOthers = refused.end.facts.credentials != end.facts.credentials

@@ -4,17 +4,13 @@ package struct Pace: Sendable {
     private var next: Duration?
 
     /// Creates a spacing; an interval of `nil` delays nothing.
-    package init(interval: Duration?) {
-        self.interval = interval ?? .zero
-    }
+    package init(interval: Duration?) { self.interval = interval ?? .zero }
 
     /// Whether the spacing delays anything.
     package var isSpaced: Bool { interval > .zero }
 
     /// Returns how long the next attempt must wait from `elapsed` on; zero if it may begin now.
-    package func wait(at elapsed: Duration) -> Duration {
-        max(.zero, (next ?? elapsed) - elapsed)
-    }
+    package func wait(at elapsed: Duration) -> Duration { max(.zero, (next ?? elapsed) - elapsed) }
 
     /// Notes that an attempt begins. Missed starts are not made up for: after a quiet time there is no burst.
     package mutating func begin(at elapsed: Duration) {

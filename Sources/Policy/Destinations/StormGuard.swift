@@ -82,12 +82,10 @@ package struct StormGuard<Element> {
         case .held:
             if case .permanent(let status) = answer, status == self.status { return .hold([element], status: status) }
             return .apply([element])
-        case .watching, .sampling:
-            break
+        case .watching, .sampling: break
         }
         switch answer {
-        case .other:
-            return .apply([element])
+        case .other: return .apply([element])
         case .permanent(let status) where self.status ?? status == status:
             self.status = status
             withheld.append(element)

@@ -3,13 +3,9 @@
 package struct JSONName: Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
     package let text: String
 
-    package init(_ text: String) {
-        self.text = text
-    }
+    package init(_ text: String) { self.text = text }
 
-    package init(stringLiteral text: String) {
-        self.init(text)
-    }
+    package init(stringLiteral text: String) { self.init(text) }
 
     package static func == (left: JSONName, right: JSONName) -> Bool {
         var (left, right) = (left.text, right.text)
@@ -37,9 +33,7 @@ extension JSONName: CodingKey {
     package var stringValue: String { text }
     package var intValue: Int? { nil }
 
-    package init(stringValue text: String) {
-        self.init(text)
-    }
+    package init(stringValue text: String) { self.init(text) }
 
     package init?(intValue: Int) { nil }
 }

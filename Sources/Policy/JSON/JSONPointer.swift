@@ -13,9 +13,7 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         for token in tokens { hasher.combine(JSONName(token)) }
     }
 
-    package init(tokens: [String]) {
-        self.tokens = tokens
-    }
+    package init(tokens: [String]) { self.tokens = tokens }
 
     /// Parses the text of RFC 6901 §3: empty, or beginning with `/`, with `~0` for `~` and `~1` for `/`; else `nil`.
     package init?(_ text: some StringProtocol) {

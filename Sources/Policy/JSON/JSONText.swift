@@ -1,9 +1,7 @@
 /// Conversions between JSON scalars and text.
 package enum JSONText {
     /// Appends the text in quotes, escaped as little as RFC 8259 §7 allows.
-    package static func append(_ text: String, to bytes: inout [UInt8]) {
-        append(text.utf8, to: &bytes)
-    }
+    package static func append(_ text: String, to bytes: inout [UInt8]) { append(text.utf8, to: &bytes) }
 
     private static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))

@@ -69,6 +69,4 @@ package struct NewerVersion: Error, Hashable, Sendable {
 }
 
 /// Returns a check of numbers: from 1 on, at most `most`.
-func counted(upTo most: Int) -> @Sendable (Int) -> Int? {
-    { $0 > 0 ? min($0, most) : nil }
-}
+func counted(upTo most: Int) -> @Sendable (Int) -> Int? { { $0 > 0 ? min($0, most) : nil } }

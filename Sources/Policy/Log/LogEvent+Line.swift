@@ -24,8 +24,7 @@ extension LogEvent {
         Field(name: "status", value: .number(\.status), meaning: "the status of the answer that is the cause"),
         Field(name: "error", value: .text(\.error), meaning: "the name of the error that is the cause"),
         Field(name: "rule", value: .text(\.rule), meaning: "the rule that decided, with the beginning of the answer"),
-        Field(
-            name: "ruleCode", value: .text(\.ruleCode), meaning: "the kind of the rule, unless it is about answers"),
+        Field(name: "ruleCode", value: .text(\.ruleCode), meaning: "the kind of the rule, unless it is about answers"),
         Field(
             name: "ended", value: .text(\.ended),
             meaning: "what ended an incident: a `delivery`, or that it is `forgotten`: an operator released the "

@@ -24,9 +24,7 @@ package struct OperationID: Hashable, Sendable, Comparable, CustomStringConverti
 
 /// In JSON an id is its text.
 extension OperationID: Codable {
-    package init(from decoder: any Decoder) throws {
-        self = try decoder.text(OperationID.init)
-    }
+    package init(from decoder: any Decoder) throws { self = try decoder.text(OperationID.init) }
 
     package func encode(to encoder: any Encoder) throws {
         try description.encode(to: encoder)

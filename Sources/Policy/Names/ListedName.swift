@@ -94,8 +94,7 @@ package struct ListedName {
     /// Stores the value of a field. Returns false if no `description` of an `EntryName` has that value there.
     private mutating func take(_ field: FieldOrder, letter: UInt8, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         switch field {
-        case .none:
-            return false
+        case .none: return false
         case .type:
             guard TypeName.allows(value), !value.elementsEqual(TypeName.default.description.utf8) else { return false }
             typeBytes = value

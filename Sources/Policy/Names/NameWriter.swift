@@ -3,9 +3,7 @@ struct NameWriter {
     private let buffer: UnsafeMutableBufferPointer<UInt8>
     private(set) var count = 0
 
-    init(_ buffer: UnsafeMutableBufferPointer<UInt8>) {
-        self.buffer = buffer
-    }
+    init(_ buffer: UnsafeMutableBufferPointer<UInt8>) { self.buffer = buffer }
 
     mutating func write(_ byte: UInt8) {
         buffer[count] = byte
@@ -20,9 +18,7 @@ struct NameWriter {
         }
     }
 
-    mutating func write(_ text: StaticString) {
-        text.withUTF8Buffer { for byte in $0 { write(byte) } }
-    }
+    mutating func write(_ text: StaticString) { text.withUTF8Buffer { for byte in $0 { write(byte) } } }
 
     /// Writes exactly `digits` decimal digits, with leading zeros.
     mutating func write(_ number: Int, digits: Int) {

@@ -7,9 +7,7 @@ package struct SHA256 {
     package init() {}
 
     /// Returns the 32 bytes of the digest.
-    static func hash(_ message: [UInt8]) -> [UInt8] {
-        SHA256().digest(endingWith: message[...])
-    }
+    static func hash(_ message: [UInt8]) -> [UInt8] { SHA256().digest(endingWith: message[...]) }
 
     /// Takes in a part of the message: a multiple of 64 bytes.
     package mutating func update(_ bytes: ArraySlice<UInt8>) {
@@ -81,7 +79,5 @@ package struct SHA256 {
 
 extension UInt32 {
     /// Returns the word rotated to the right.
-    fileprivate func rotated(_ count: UInt32) -> UInt32 {
-        self >> count | self << (32 - count)
-    }
+    fileprivate func rotated(_ count: UInt32) -> UInt32 { self >> count | self << (32 - count) }
 }

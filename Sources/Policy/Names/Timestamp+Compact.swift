@@ -62,9 +62,7 @@ extension Timestamp {
     }
 
     /// This moment, or the nearest that a name can carry.
-    var clampedToNames: Timestamp {
-        min(max(self, Timestamp(microseconds: 0)), Self.lastInNames)
-    }
+    var clampedToNames: Timestamp { min(max(self, Timestamp(microseconds: 0)), Self.lastInNames) }
 
     /// Reads the first 15 bytes and the last one; the caller has checked the length and read the fraction.
     private static func compact(_ bytes: UnsafeBufferPointer<UInt8>, microsecond: Int) -> Timestamp? {

@@ -79,8 +79,7 @@ extension Timestamp {
     /// Returns the offset from `index` to the end, in minutes: `Z` or `±hh:mm`.
     private static func offsetInMinutes(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int? {
         switch bytes.count - index {
-        case 1:
-            return bytes[index] | 0x20 == UInt8(ascii: "z") ? 0 : nil
+        case 1: return bytes[index] | 0x20 == UInt8(ascii: "z") ? 0 : nil
         case 6:
             guard bytes[index] == UInt8(ascii: "+") || bytes[index] == UInt8(ascii: "-"),
                 let hours = bytes.decimal(at: index + 1, digits: 2), hours <= 23,
@@ -88,17 +87,14 @@ extension Timestamp {
                 let minutes = bytes.decimal(at: index + 4, digits: 2), minutes <= 59
             else { return nil }
             return (hours * 60 + minutes) * (bytes[index] == UInt8(ascii: "-") ? -1 : 1)
-        default:
-            return nil
+        default: return nil
         }
     }
 }
 
 /// In JSON a time is the text `rfc3339`.
 extension Timestamp: Codable {
-    package init(from decoder: any Decoder) throws {
-        self = try decoder.text { Timestamp(rfc3339: $0) }
-    }
+    package init(from decoder: any Decoder) throws { self = try decoder.text { Timestamp(rfc3339: $0) } }
 
     package func encode(to encoder: any Encoder) throws {
         try rfc3339.encode(to: encoder)

@@ -4,9 +4,7 @@
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var microseconds: Int64
 
-    package init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    package init(microseconds: Int64) { self.microseconds = microseconds }
 
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.microseconds < right.microseconds

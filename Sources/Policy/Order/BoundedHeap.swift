@@ -12,9 +12,7 @@ struct BoundedHeap<Element> {
     var elements: [Element] { heap.elements }
 
     /// Returns the element that a new one must precede to be kept; `nil` while there is room.
-    func largest(whereFull capacity: Int) -> Element? {
-        elements.count < capacity ? nil : heap.first
-    }
+    func largest(whereFull capacity: Int) -> Element? { elements.count < capacity ? nil : heap.first }
 
     /// Keeps the element if it is among the smallest `capacity`. Drops the elements beyond them.
     mutating func offer(_ element: Element, capacity: Int) {
@@ -26,7 +24,5 @@ struct BoundedHeap<Element> {
         }
     }
 
-    func sorted() -> [Element] {
-        elements.sorted(by: precedes)
-    }
+    func sorted() -> [Element] { elements.sorted(by: precedes) }
 }

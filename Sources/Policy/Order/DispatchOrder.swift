@@ -113,9 +113,7 @@ package struct DispatchOrder {
     package func line(of position: Int) -> Int { places[position].line }
 
     /// Whether no operation waits in the line.
-    package func isEmpty(_ line: Int) -> Bool {
-        line >= lines.count || lines[line].waiting == 0
-    }
+    package func isEmpty(_ line: Int) -> Bool { line >= lines.count || lines[line].waiting == 0 }
 
     // MARK: - Handing out
 

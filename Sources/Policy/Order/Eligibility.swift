@@ -33,10 +33,8 @@ package func eligibility(
 ) -> Eligibility {
     if name.isHeld { return .held }
     switch name.gate {
-    case .open:
-        return .due
-    case .notBefore(let moment):
-        return moment <= now || ignoringNotBefore ? .due : .deferred(until: moment)
+    case .open: return .due
+    case .notBefore(let moment): return moment <= now || ignoringNotBefore ? .due : .deferred(until: moment)
     case .retryAt(let moment):
         if moment <= now || ignoringBackoff || moment - now > longestDelay { return .due }
         return .deferred(until: moment)

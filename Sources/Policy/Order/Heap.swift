@@ -3,9 +3,7 @@ struct Heap<Element> {
     private(set) var elements: [Element] = []
     private let precedes: (Element, Element) -> Bool
 
-    init(by precedes: @escaping (Element, Element) -> Bool) {
-        self.precedes = precedes
-    }
+    init(by precedes: @escaping (Element, Element) -> Bool) { self.precedes = precedes }
 
     var first: Element? { elements.first }
 

@@ -24,9 +24,7 @@ package struct Peers: Hashable, Sendable {
 
     /// Returns the number of runs that come before this run for an operation: 0 if the operation is in this run's
     /// share. No two runs have the same rank for one operation.
-    package func rank(of name: ListedName) -> Int {
-        others.isEmpty ? 0 : rank(of: name.mark)
-    }
+    package func rank(of name: ListedName) -> Int { others.isEmpty ? 0 : rank(of: name.mark) }
 
     /// Returns the rank of the operation with this mark.
     func rank(of mark: UInt64) -> Int {

@@ -226,8 +226,7 @@ package struct Precedence: Sendable {
         guard let debounce, let time else { return nil }
         // Without a group the name is alone in it.
         let group = key.flatMap { groups[$0] }
-        return debounce.end(
-            oldest: group?.oldest?.createdAt ?? createdAt, newest: group?.latest ?? createdAt, at: time)
+        return debounce.end(oldest: group?.oldest?.createdAt ?? createdAt, newest: group?.latest ?? createdAt, at: time)
     }
 
     /// Decides which operations of a line are sent by themselves, the newest first.

@@ -44,9 +44,7 @@ package struct Selection<Destination: Hashable, Element> {
     /// While crowded: the destination in `shares` that comes last, if known. It can only come earlier.
     private var last: (place: Int, head: CandidateKey)?
 
-    package init(limit: Int) {
-        self.limit = max(limit, 0)
-    }
+    package init(limit: Int) { self.limit = max(limit, 0) }
 
     /// Takes in a due operation. Returns which others of its destination can still be of use. Operations outside need
     /// not be offered, so most of a million names never become an `EntryName`.
@@ -133,13 +131,9 @@ package struct Selection<Destination: Hashable, Element> {
         }.map { keyed[$0] }
     }
 
-    private func candidates(_ keyed: [KeyedCandidate]) -> [Candidate] {
-        keyed.map { $0 as! Candidate }
-    }
+    private func candidates(_ keyed: [KeyedCandidate]) -> [Candidate] { keyed.map { $0 as! Candidate } }
 
-    private var share: Int {
-        isCrowded ? 1 : max(1, limit / max(shares.count, 1))
-    }
+    private var share: Int { isCrowded ? 1 : max(1, limit / max(shares.count, 1)) }
 
     private func findLast() -> (place: Int, head: CandidateKey) {
         // A heap may hold more than a crowded share of one since its last offer: its smallest element is the head.

@@ -29,9 +29,7 @@ package struct SharedSelection<Destination: Hashable, Element> {
     }
 
     /// Counts a due operation, offered or not.
-    package mutating func count(rank: Int) {
-        due[rank] += 1
-    }
+    package mutating func count(rank: Int) { due[rank] += 1 }
 
     /// Takes in a due operation. Returns which others of its destination and rank can still be of use.
     package mutating func offer(

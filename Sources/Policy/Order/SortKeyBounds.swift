@@ -9,7 +9,5 @@ package struct SortKeyBounds: Hashable, Sendable {
     package static let everything = SortKeyBounds()
     static let nothing = SortKeyBounds(latest: Timestamp(microseconds: .min), earliest: Timestamp(microseconds: .max))
 
-    package func contains(_ sortKey: Timestamp) -> Bool {
-        sortKey <= latest || sortKey >= earliest
-    }
+    package func contains(_ sortKey: Timestamp) -> Bool { sortKey <= latest || sortKey >= earliest }
 }

@@ -10,9 +10,7 @@ package struct AWSSigning: Hashable, Sendable {
     /// The session token of temporary credentials.
     package var sessionToken: String?
 
-    package init(
-        service: String, region: String, accessKey: String, secretKey: String, sessionToken: String? = nil
-    ) {
+    package init(service: String, region: String, accessKey: String, secretKey: String, sessionToken: String? = nil) {
         self.service = service
         self.region = region
         self.accessKey = accessKey

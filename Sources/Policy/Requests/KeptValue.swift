@@ -24,9 +24,7 @@ package struct KeptValue: Hashable, Sendable {
         }
     }
 
-    package init(text: String) throws(KeepError) {
-        json = try Self.json(of: text)
-    }
+    package init(text: String) throws(KeepError) { json = try Self.json(of: text) }
 
     private static func json(of text: String) throws(KeepError) -> String {
         if text.isEmpty { throw .empty }
@@ -60,9 +58,7 @@ extension Route {
     }
 
     /// Returns the chain; `nil` also if the chain cannot be made: then the operation cannot be sent.
-    package func chainOrNone(of operation: Operation) -> String? {
-        try? chain(of: operation)
-    }
+    package func chainOrNone(of operation: Operation) -> String? { try? chain(of: operation) }
 
     /// Returns the digest of `chainOrNone`.
     package func chainDigest(of operation: Operation) -> Digest? {

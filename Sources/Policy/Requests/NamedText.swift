@@ -13,9 +13,7 @@ package struct NamedText: Hashable, Sendable {
     package var parts: [Part]
 
     /// Whether the whole text is known without a secret.
-    package var isPlain: Bool {
-        parts.allSatisfy { if case .bytes = $0 { true } else { false } }
-    }
+    package var isPlain: Bool { parts.allSatisfy { if case .bytes = $0 { true } else { false } } }
 
     /// The bytes, with `[secret NAME]` for a secret, `[Base64 of …]` and `[signature]` for a signature.
     package var bytes: [UInt8] {

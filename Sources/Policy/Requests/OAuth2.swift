@@ -137,10 +137,8 @@ package struct OAuth2: Hashable, Sendable {
 
     package static func answer(in report: AttemptReport, at now: Timestamp) -> Answer {
         switch report.result {
-        case .failure(.tls, _):
-            return .refused(reason: "cannot be trusted (tls)")
-        case .failure(let error, _):
-            return .unavailable(reason: "does not answer (\(error.rawValue))", for: .zero)
+        case .failure(.tls, _): return .refused(reason: "cannot be trusted (tls)")
+        case .failure(let error, _): return .unavailable(reason: "does not answer (\(error.rawValue))", for: .zero)
         case .answer(let answer) where answer.status == 200:
             guard let document = try? JSONDocument(answer: answer.body), let value = token("access_token", document)
             else { return .refused(reason: "answered without an access_token") }

@@ -54,8 +54,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .unavailable(let error, _): AnswerRule.standard(error).outcome
         case .noCredentials, .missingOwnSecret: .deferred
-        case .noURL, .badTemplate, .missingSecret, .headersCommand, .noTransport, .cannotCompress:
-            .held
+        case .noURL, .badTemplate, .missingSecret, .headersCommand, .noTransport, .cannotCompress: .held
         case .badURL(_, let owner), .badMethod(_, let owner), .badHeader(_, _, let owner):
             switch owner {
             case .operation: .failed

@@ -59,9 +59,7 @@ extension Route {
     }
 
     /// The syntax of values in the body's template.
-    var bodySyntax: BodySyntax {
-        BodySyntax(mediaType: contentType)
-    }
+    var bodySyntax: BodySyntax { BodySyntax(mediaType: contentType) }
 
     /// Whether each line of a request's body is a value of its own.
     var isBodyLined: Bool {

@@ -135,8 +135,7 @@ private struct LibcurlNeed: CustomStringConvertible {
     init?(of request: RequestBase.Values, hasBody: Bool) {
         let connection = request.connection
         if connection.proxy == .direct {
-            self.init(
-                "'proxy: \"direct\"'", "proxy is 'direct'", remedy: "name the host in the environment's no_proxy")
+            self.init("'proxy: \"direct\"'", "proxy is 'direct'", remedy: "name the host in the environment's no_proxy")
         } else if connection.proxy != .environment {
             self.init("'proxy'", "proxy is configured", remedy: "name the proxy in the environment")
         } else if connection.caFile != nil {

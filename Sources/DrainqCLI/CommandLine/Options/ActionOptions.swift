@@ -20,8 +20,6 @@ struct ActionOptions {
     }
 
     private static var everyOperation: Option<Self> {
-        Option(
-            .all, \.isForAll, "choose every operation",
-            "Chooses every operation that the command can change.")
+        Option(.all, \.isForAll, "choose every operation", "Chooses every operation that the command can change.")
     }
 }

@@ -12,9 +12,7 @@ struct FilterOptions {
     var before: PointInTime?
 
     /// Whether any filter is given.
-    var isGiven: Bool {
-        !(states.isEmpty && destinations.isEmpty) || namesOperations
-    }
+    var isGiven: Bool { !(states.isEmpty && destinations.isEmpty) || namesOperations }
 
     /// Whether a filter is given that applies to operations only, not to a whole destination.
     var namesOperations: Bool {
@@ -34,9 +32,7 @@ struct FilterOptions {
         Option(
             .type, short: "t", .typeName, each: \.types, group: .filter, "of this type",
             "Of this type; given more than once, of any of these.")
-        Option(
-            .key, .text("KEY"), \.key, group: .filter, "with this key",
-            "With exactly this key.")
+        Option(.key, .text("KEY"), \.key, group: .filter, "with this key", "With exactly this key.")
         Option(
             .status, .answer, each: \.answers, group: .filter, "by the answer to the last attempt",
             """

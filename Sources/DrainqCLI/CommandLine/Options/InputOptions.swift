@@ -42,9 +42,7 @@ struct InputOptions {
             Operations with the same key belong together if the route orders or coalesces them. `{payload.NAME}` in it \
             stands for a member of each payload.
             """)
-        Option(
-            .url, .url, \.url, "send to this URL instead of the route's",
-            "The URL for these operations alone.")
+        Option(.url, .url, \.url, "send to this URL instead of the route's", "The URL for these operations alone.")
         Option(
             .method, .method, \.method, "send with this method instead of the route's",
             "The HTTP method for these operations alone, such as `PUT`.")
