@@ -52,7 +52,6 @@ extension ConfigurationValue<[AnswerRule]> {
         }
     }
 
-    /// The lines of `classify`.
     static let classify = ConfigurationValue(
         "outcomes", .map(.words(Outcome.allCases.map(\.verb)))
     ) { value, findings in

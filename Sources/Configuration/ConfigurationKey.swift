@@ -31,7 +31,6 @@ struct ConfigurationKey<Draft>: Sendable {
     /// The entries of the object behind this key; their paths begin below the key. A closure, because only the manual
     /// and the error for an unknown key need them, and reading a configuration must not wait for them.
     let members: @Sendable () -> [ConfigurationEntry]
-    /// The values that may be written, for `drainq schema`.
     let shape: @Sendable () -> ConfigurationShape
     let read: @Sendable (JSON5Value, inout Draft, inout ConfigurationFindings) -> Void
 

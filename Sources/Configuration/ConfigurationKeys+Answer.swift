@@ -1,7 +1,6 @@
 import Policy
 
 extension ConfigurationKeys {
-    /// The keys of a rule of `answers`.
     static let answer: [ConfigurationKey<AnswerDraft>] = [
         ConfigurationKey(
             "status", .statuses, example: #"[408, "500-599"]"#, "a status, a range, a list, any",
@@ -59,7 +58,6 @@ extension ConfigurationKeys {
             set: { $0.until = $1 }),
     ]
 
-    /// The keys of an object of `accept`.
     static let accept: [ConfigurationKey<AnswerRule>] = [
         ConfigurationKey(
             "contentType", optional: .mediaType, example: #""application/json""#, "the answer's media type",

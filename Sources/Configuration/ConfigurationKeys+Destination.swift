@@ -1,7 +1,6 @@
 import Policy
 
 extension ConfigurationKeys {
-    /// The keys of an object of `destinations`.
     static let destination: [ConfigurationKey<DestinationSettings>] = [
         ConfigurationKey(
             "concurrency", optional: .count(1...1_000), example: "5", "attempts at once",
@@ -82,7 +81,6 @@ extension ConfigurationKeys {
             into: \.stormGuard),
     ]
 
-    /// The keys of an object of `clientCertificate`.
     static let clientCertificate: [ConfigurationKey<ConnectionOptions.ClientCertificate>] = [
         ConfigurationKey(
             "certificate", .path, example: #""client.pem""#, "as PEM",
@@ -98,7 +96,6 @@ extension ConfigurationKeys {
             into: \.passphrase),
     ]
 
-    /// The keys of an object of `secrets`.
     static let secret: [ConfigurationKey<SecretDraft>] = [
         ConfigurationKey(
             "file", .secretFile, example: #""/etc/drainq/api.token""#, "the content of a file",
@@ -146,7 +143,6 @@ extension ConfigurationKeys {
             set: { $0.add("oauth2", .oauth2($1)) }),
     ]
 
-    /// The keys of an object of `oauth2`.
     static let oauth2: [ConfigurationKey<OAuth2>] = [
         ConfigurationKey(
             "tokenUrl", .endpoint, example: #""https://id.example.com/token""#, "the token endpoint",

@@ -265,7 +265,6 @@ extension ConfigurationKeys {
             into: \.overrides),
     ]
 
-    /// The keys of an object of `batch`.
     static let batch: [ConfigurationKey<Batch>] = [
         ConfigurationKey(
             "max", .count(1...10_000), example: "100", "operations in one request",

@@ -76,7 +76,6 @@ struct ScheduleDraft: Hashable, Sendable {
 }
 
 extension ConfigurationValue<BackoffSchedule> {
-    /// The name of a preset.
     static let preset = ConfigurationValue("preset", .words(BackoffSchedule.presets.map(\.name))) { value, findings in
         let names = BackoffSchedule.presets.map(\.name)
         if let preset = BackoffSchedule.presets.first(where: { $0.name == value.string }) { return preset.schedule }

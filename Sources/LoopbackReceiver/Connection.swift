@@ -8,7 +8,6 @@ package final class Connection {
         case open
         /// A FIN without announcement.
         case close
-        /// A RST.
         case reset
         /// The receiver sends nothing more, and discards what arrives until the client closes.
         case stall

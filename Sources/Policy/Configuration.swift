@@ -46,7 +46,6 @@ package struct Configuration: Hashable, Sendable {
         defaultRoute.holdsBehindFailed || routes.values.contains { $0.holdsBehindFailed }
     }
 
-    /// The default route and the routes of all types.
     private var allRoutes: [Route] { [defaultRoute] + routes.values }
 
     /// Whether any route has a `chain`.

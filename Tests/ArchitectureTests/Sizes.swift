@@ -17,17 +17,17 @@ enum Sizes {
 
         "CZlib": 105,
 
-        "Configuration": 3_369,
+        "Configuration": 3_359,
 
         "Delivery": 5_987,
 
-        "Drain": 9_541,
+        "Drain": 9_537,
 
-        "DrainqCLI": 14_709,
+        "DrainqCLI": 14_670,
 
-        "LoopbackReceiver": 849,
+        "LoopbackReceiver": 848,
 
-        "Policy": 14_444,
+        "Policy": 14_423,
 
         "Spool": 11_001,
 

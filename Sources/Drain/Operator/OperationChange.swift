@@ -39,7 +39,6 @@ package struct OperationChange {
     private let report: (OperationChangeEvent) -> Void
     /// Whether an operation has changed.
     package private(set) var hasBegun = false
-    /// The time of the change.
     private let now: Timestamp
     /// The due time of the next operation; `nil` if the action sets none.
     private var due: Timestamp?

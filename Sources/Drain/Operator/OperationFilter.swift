@@ -55,7 +55,6 @@ extension AnswerPattern {
 }
 
 extension [Entry] {
-    /// The entries by time of creation.
     var oldestFirst: [Entry] {
         // Indices are sorted faster than entries.
         let order = indices.sorted {

@@ -40,7 +40,6 @@ package enum OperatorAction: Hashable, Sendable {
         case isClaimed
         /// The operation is in another state now.
         case hasMoved(to: QueueState)
-        /// The operation has left the queue.
         case isGone
         /// Its file is no operation that a run could send.
         case isDamaged(String)

@@ -14,7 +14,6 @@ package struct Unsent: Hashable, Sendable {
         (first, self.since, self.reason, count) = (id, since, reason, 1)
     }
 
-    /// Adds others.
     func joined(by other: Unsent?) -> Unsent {
         guard let other else { return self }
         var joined = (other.since, other.first.description) < (since, first.description) ? other : self

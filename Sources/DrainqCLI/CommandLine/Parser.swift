@@ -40,7 +40,6 @@ struct Parser {
             command: made, place: NamedPlace(queue: directory ?? path(.queue), configuration: path(.config)))
     }
 
-    /// Whether the option is on the command line.
     private func isGiven(_ name: OptionName) -> Bool { given.contains { $0.name == name } }
 
     // MARK: - Options

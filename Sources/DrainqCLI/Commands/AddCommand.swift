@@ -1,14 +1,12 @@
 import Drain
 import Policy
 
-/// `drainq add`: queues an operation for each JSON value of the input, and prints its id once it is safe.
 struct AddCommand: Command {
     static let name = "add"
 
     var input = InputOptions()
     var delay: Duration?
     var at: PointInTime?
-    /// Whether the command waits for the operations.
     var waits = false
     /// The longest time to wait; `nil` waits for ever.
     var timeout: Duration?

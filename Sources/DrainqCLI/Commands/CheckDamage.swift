@@ -121,7 +121,6 @@ extension Damage {
     }
 }
 
-/// Returns the mode in octal, such as `0644`.
 private func octal(_ mode: UInt32) -> String {
     let digits = String(mode, radix: 8)
     return String(repeating: "0", count: max(0, 4 - digits.count)) + digits

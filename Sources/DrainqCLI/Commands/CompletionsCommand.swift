@@ -1,4 +1,3 @@
-/// `drainq completions SHELL`: prints the completions for a shell.
 struct CompletionsCommand: Command {
     static let name = "completions"
 

@@ -1,6 +1,5 @@
 import Drain
 
-/// `drainq drop`: removes operations for good.
 struct DropCommand: Command {
     static let name = "drop"
 

@@ -2,7 +2,6 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq explain`: prints what one answer, or every answer, means on a route.
 struct ExplainCommand: Command {
     static let name = "explain"
 

@@ -2,7 +2,6 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq export`: prints each operation with everything that belongs to it on a line, as it finds it.
 struct ExportCommand: Command {
     static let name = "export"
 

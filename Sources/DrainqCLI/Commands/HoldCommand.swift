@@ -1,12 +1,10 @@
 import Drain
 import Policy
 
-/// `drainq hold`: holds operations, or a destination with its later ones, until a person releases them.
 struct HoldCommand: Command {
     static let name = "hold"
 
     var action = ActionOptions()
-    /// The reason for the hold of a destination.
     var reason: String?
 
     mutating func take(operands: [String]) { action.ids = operands }

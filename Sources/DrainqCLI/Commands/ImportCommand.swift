@@ -1,7 +1,6 @@
 import Drain
 import Spool
 
-/// `drainq import`: restores operations that `export` printed, and prints each id once it is safe.
 struct ImportCommand: Command {
     static let name = "import"
 

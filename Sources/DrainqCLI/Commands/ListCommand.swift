@@ -2,7 +2,6 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq list`: prints operations with their state, one a line, oldest first.
 struct ListCommand: Command {
     static let name = "list"
 

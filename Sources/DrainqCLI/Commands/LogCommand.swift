@@ -3,7 +3,6 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq log`: tells what happened, and with `--follow` what happens.
 struct LogCommand: Command {
     static let name = "log"
 

@@ -1,4 +1,3 @@
-/// `drainq manual [PAGE]`: prints a manual page.
 struct ManualCommand: Command {
     static let name = "manual"
 

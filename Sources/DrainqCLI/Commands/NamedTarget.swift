@@ -67,7 +67,6 @@ private func nameInObject(_ text: String, _ place: String) throws -> String {
 }
 
 extension String {
-    /// The text without the blanks and line breaks around it.
     var trimmed: String {
         let kept = drop { $0.isWhitespace }
         return String(kept[..<(kept.lastIndex { !$0.isWhitespace }.map(kept.index(after:)) ?? kept.startIndex)])

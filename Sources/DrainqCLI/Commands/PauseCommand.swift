@@ -1,4 +1,3 @@
-/// `drainq pause`: stops the attempts of the queue, or those to destinations.
 struct PauseCommand: Command {
     static let name = "pause"
 

@@ -2,7 +2,6 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq release`: ends holds; with `--all`, those of every destination and every operation.
 struct ReleaseCommand: Command {
     static let name = "release"
 

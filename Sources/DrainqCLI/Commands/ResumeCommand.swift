@@ -1,4 +1,3 @@
-/// `drainq resume`: ends the pause of the queue or of destinations.
 struct ResumeCommand: Command {
     static let name = "resume"
 

@@ -2,7 +2,6 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq run`: makes one pass over the operations that are due, or more if the options ask the run to stay.
 struct RunCommand: Command {
     static let name = "run"
 

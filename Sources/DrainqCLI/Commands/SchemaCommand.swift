@@ -1,4 +1,3 @@
-/// `drainq schema`: prints the JSON Schema of the configuration.
 struct SchemaCommand: Command {
     static let name = "schema"
 

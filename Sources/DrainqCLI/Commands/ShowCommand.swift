@@ -2,7 +2,6 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq show`: prints each operation with its fields, its state and the result of each attempt.
 struct ShowCommand: Command {
     static let name = "show"
 

@@ -1,7 +1,6 @@
 import Policy
 import Spool
 
-/// `drainq status`: prints what waits, where, since when and why, and how the last run ended.
 struct StatusCommand: Command {
     static let name = "status"
 

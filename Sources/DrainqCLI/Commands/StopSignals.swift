@@ -38,7 +38,6 @@ final class StopSignals {
         self.flag = flag
     }
 
-    /// Whether a signal has arrived.
     var received: Bool { flag.isSet.load(ordering: .sequentiallyConsistent) }
 
     /// Gives the signals the effect that they had before.

@@ -2,7 +2,6 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq wait`: waits until each operation is delivered, has failed or is gone, as its file shows.
 struct WaitCommand: Command {
     static let name = "wait"
 

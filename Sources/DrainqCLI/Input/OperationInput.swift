@@ -9,7 +9,6 @@ struct OperationInput {
         case operation(Given)
         /// A part that is no operation.
         case refused(GivenValue, reason: String)
-        /// A body file that cannot be used.
         case refusedFile(String, BodyFileRefusal)
     }
 

@@ -5,7 +5,6 @@ import Policy
 struct TextLine {
     let text: ArraySlice<UInt8>
     let number: Int
-    /// Whether a line break follows.
     let hasBreak: Bool
 
     init(_ text: ArraySlice<UInt8>, number: Int, hasBreak: Bool) {

@@ -25,7 +25,6 @@ struct Exposition {
         sample("\(Duration.microseconds(moment.microseconds).inSeconds)", labels)
     }
 
-    /// Adds a duration in seconds.
     mutating func sample(_ duration: Duration, _ labels: (name: String, value: String)...) {
         sample("\(duration.inSeconds)", labels)
     }

@@ -27,7 +27,6 @@ struct OutputObject: Hashable, Sendable {
             (self.name, self.kind, self.meaning) = (name, kind, meaning)
         }
 
-        /// Makes a field that is omitted if it has no value, and never null.
         static func maybe(_ name: String, _ kind: Kind, _ meaning: String) -> Field {
             var field = Field(name, kind, meaning)
             field.isOptional = true

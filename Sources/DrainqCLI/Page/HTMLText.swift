@@ -6,7 +6,6 @@ struct HTML: ExpressibleByStringInterpolation {
 
     init(stringLiteral value: String) { source = value }
 
-    /// Collects the pieces of an interpolation.
     struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var source = ""
 

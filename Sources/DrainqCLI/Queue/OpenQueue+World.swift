@@ -89,7 +89,6 @@ extension OpenQueue {
 }
 
 extension OperationID {
-    /// Returns a random UUID.
     static func random() -> OperationID {
         var generator = SystemRandomNumberGenerator()
         return random(using: &generator)

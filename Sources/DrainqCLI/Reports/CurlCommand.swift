@@ -6,7 +6,6 @@ struct CurlCommand {
     private(set) var bytes: [UInt8] = []
     /// The options of curl, with their values.
     private var words: [[UInt8]] = []
-    /// The meaning of each variable.
     private var variables: [String: String] = [:]
 
     /// The number of bytes of a body from which it is piped to curl, in the place of an argument.
@@ -169,7 +168,6 @@ struct CurlCommand {
 }
 
 extension UInt8 {
-    /// Whether the name of a variable may contain the byte.
     fileprivate var isVariableByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x30...0x39,

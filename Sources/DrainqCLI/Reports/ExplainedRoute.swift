@@ -84,7 +84,6 @@ struct ExplainedRoute {
 
     // MARK: - What follows
 
-    /// Whether the answer uses up one of the attempts.
     func countsAttempt(_ verdict: Verdict) -> Bool {
         verdict.outcome != .delivered && verdict.countsAttempt
     }

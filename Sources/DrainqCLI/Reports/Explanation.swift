@@ -199,7 +199,6 @@ extension Explanation {
         }
     }
 
-    /// The lines for people.
     var lines: [String] {
         var lines = ["\(answer) on the route '\(route.type)': \(outcome)"]
         lines.say("rule", rule)

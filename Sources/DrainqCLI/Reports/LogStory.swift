@@ -15,7 +15,6 @@ struct LogStory {
         /// The end of the outage before these attempts, which is told with them.
         var up: LogEvent?
 
-        /// The time of the line.
         var at: Timestamp { up?.at ?? last }
 
         mutating func add(_ cause: Cause, _ count: Int) {

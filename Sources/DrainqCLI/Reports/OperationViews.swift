@@ -90,7 +90,6 @@ struct OperationDetails: JSONObject {
     private var header: OperationHeader { operation.header }
 }
 
-/// The hold of a destination.
 struct HoldView: JSONObject {
     var hold: DestinationState.Hold
 

@@ -5,7 +5,6 @@ import Spool
 
 /// The object of `status --json`, schema 1.
 struct QueueStatus: JSONObject {
-    /// A held destination.
     struct Hold: JSONObject {
         var destination: String
         var hold: DestinationState.Hold

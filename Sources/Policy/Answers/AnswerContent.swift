@@ -203,7 +203,6 @@ struct JudgedAnswer {
 }
 
 extension ArraySlice<UInt8> {
-    /// Returns whether the slice contains these bytes.
     fileprivate func contains(_ text: [UInt8]) -> Bool {
         guard let first = text.first else { return true }
         var rest = self

@@ -1,11 +1,9 @@
 extension AnswerRule {
-    /// Returns the default rule for a status.
     static func standard(_ status: Int) -> AnswerRule {
         let (range, outcome) = defaultOutcome(ofStatus: status)
         return AnswerRule(.standard, .statuses([range]), outcome)
     }
 
-    /// Returns the default rule for an error.
     static func standard(_ error: NetworkError) -> AnswerRule {
         AnswerRule(.standard, .errors([error]), defaultOutcome(of: error))
     }

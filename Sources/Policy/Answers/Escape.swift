@@ -11,7 +11,6 @@ struct Escape: Hashable {
     /// The number of bytes of the text that the escape takes.
     var length: Int { Int(taken) }
 
-    /// The bytes that the escape stands for.
     var bytes: LazyMapSequence<Range<Int>, UInt8> { (0..<Int(count)).lazy.map { [letters] in letters[$0] } }
 
     /// Returns whether an escape can begin with this byte.

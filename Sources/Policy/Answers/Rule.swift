@@ -1,6 +1,5 @@
 /// The rule that decided about an operation, as shown in reports: `status 503: default 500-599 defers`.
 package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
-    /// A rule about answers.
     case answer(RuleMatch)
     /// A rule about the element for one operation of a batch.
     case member(Rule)

@@ -25,7 +25,6 @@ package struct StormGuard<Element> {
     package enum Step {
         /// Apply these in order, each as its own answer decided.
         case apply([Element])
-        /// Do nothing yet.
         case wait
         /// Attempt up to `samples` other operations, the newest first, and nothing else of this destination meanwhile.
         case sample
@@ -120,7 +119,6 @@ package struct StormGuard<Element> {
         return .apply(takeWithheld())
     }
 
-    /// Removes and returns the withheld elements.
     private mutating func takeWithheld() -> [Element] {
         defer { withheld = [] }
         return withheld

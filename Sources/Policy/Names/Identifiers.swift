@@ -22,7 +22,6 @@ package struct OperationID: Hashable, Sendable, Comparable, CustomStringConverti
     }
 }
 
-/// In JSON an id is its text.
 extension OperationID: Codable {
     package init(from decoder: any Decoder) throws { self = try decoder.text(OperationID.init) }
 

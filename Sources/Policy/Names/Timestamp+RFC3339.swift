@@ -92,7 +92,6 @@ extension Timestamp {
     }
 }
 
-/// In JSON a time is the text `rfc3339`.
 extension Timestamp: Codable {
     package init(from decoder: any Decoder) throws { self = try decoder.text { Timestamp(rfc3339: $0) } }
 

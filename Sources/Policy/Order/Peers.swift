@@ -26,7 +26,6 @@ package struct Peers: Hashable, Sendable {
     /// share. No two runs have the same rank for one operation.
     package func rank(of name: ListedName) -> Int { others.isEmpty ? 0 : rank(of: name.mark) }
 
-    /// Returns the rank of the operation with this mark.
     func rank(of mark: UInt64) -> Int {
         let weight = Self.weight(of: own, for: mark)
         return others.reduce(0) { rank, other in

@@ -29,7 +29,6 @@ package struct Selection<Destination: Hashable, Element> {
 
     package let limit: Int
 
-    /// The number of operations offered.
     private var offered = 0
     private var oldest = BoundedHeap<KeyedCandidate>(by: KeyedCandidate.isOlder)
     /// The place of each destination, numbered in order of appearance.

@@ -63,7 +63,6 @@ extension RequestForm {
 }
 
 extension Template {
-    /// The payload unchanged.
     fileprivate static let payload = constant("{payload}", for: .body(.json))
     fileprivate static let array = constant("[{items}]", for: .batch)
     fileprivate static let items = constant("{items}", for: .batch)

@@ -9,7 +9,6 @@ struct RequestDraft: Hashable {
         /// The media type, unless a header names another.
         var type: String?
 
-        /// Whether no byte is sent.
         var isEmpty: Bool { (bytes ?? []).isEmpty && file == nil && part == nil }
     }
 

@@ -1,5 +1,4 @@
 extension RequestForm {
-    /// Returns the body of an operation's request.
     func content(
         of operation: Operation, method: String, _ values: TemplateValues
     ) throws(RequestError) -> RequestDraft.Content {
@@ -58,7 +57,6 @@ extension Route {
         }
     }
 
-    /// The syntax of values in the body's template.
     var bodySyntax: BodySyntax { BodySyntax(mediaType: contentType) }
 
     /// Whether each line of a request's body is a value of its own.

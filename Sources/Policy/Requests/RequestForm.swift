@@ -23,7 +23,6 @@ package final class RequestForm: Sendable {
     /// The reason why one of the route's own templates or fields cannot be used.
     private let defect: RequestError?
 
-    /// A header field of the route.
     struct Field: Hashable {
         var name: String
         var value: Template

@@ -29,7 +29,6 @@ package struct SecretMarks: Sendable {
         bytes.firstRange(of: start) != nil || bytes.firstRange(of: Base64.encode(start).utf8) != nil
     }
 
-    /// Returns the text with names in place of marks.
     func named(_ text: String) -> NamedText { named(Array(text.utf8)) }
 
     /// Returns the bytes with names in place of marks.

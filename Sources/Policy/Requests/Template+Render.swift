@@ -123,7 +123,6 @@ extension [UInt8] {
 }
 
 extension Template.Format {
-    /// Returns the form of a time.
     fileprivate func value(of time: Timestamp) -> TemplateValue {
         /// Rounds down, also before 1970.
         func whole(_ unit: Int64) -> Int64 {

@@ -25,7 +25,6 @@ package struct Template: Hashable, Sendable {
         var fallback = Fallback.failure
     }
 
-    /// The form of a value.
     enum Format: String, CaseIterable {
         case base64
         /// The seconds since 1970. Only of a time, as the next two.
@@ -105,7 +104,6 @@ package struct Template: Hashable, Sendable {
         }
     }
 
-    /// Its placeholders, in order.
     var placeholders: [Placeholder] {
         parts.compactMap { part in
             if case .value(let placeholder) = part { placeholder } else { nil }

@@ -11,7 +11,6 @@ struct FilterOptions {
     var since: PointInTime?
     var before: PointInTime?
 
-    /// Whether any filter is given.
     var isGiven: Bool { !(states.isEmpty && destinations.isEmpty) || namesOperations }
 
     /// Whether a filter is given that applies to operations only, not to a whole destination.

@@ -27,7 +27,6 @@ struct InputOptions {
         return reading
     }
 
-    /// The options for input and operations.
     @OptionList<Self> static var options: [Option<Self>] {
         Option(
             .type, short: "t", .template(.type, "TYPE"), \.type, initial: TypeName.default.description,
