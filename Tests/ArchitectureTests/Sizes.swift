@@ -23,7 +23,7 @@ enum Sizes {
 
         "Drain": 9_537,
 
-        "DrainqCLI": 14_670,
+        "DrainqCLI": 14_620,
 
         "LoopbackReceiver": 848,
 
