@@ -21,13 +21,13 @@ enum Sizes {
 
         "Delivery": 5_987,
 
-        "Drain": 9_537,
+        "Drain": 9_527,
 
-        "DrainqCLI": 14_620,
+        "DrainqCLI": 14_604,
 
         "LoopbackReceiver": 848,
 
-        "Policy": 14_423,
+        "Policy": 14_431,
 
         "Spool": 11_001,
 

@@ -254,15 +254,15 @@ struct ReportTests {
     ])
     func `a pattern of a status or of a range matches an attempt by its status`(text: String, matches: Bool) throws {
         let record = AttemptRecord(at: Self.now, duration: .zero, outcome: .deferred, status: 503, rule: "r")
-        #expect(try #require(AnswerPattern(text)).matches(record) == matches)
+        #expect(try #require(AnswerPattern(text)).matches(Cause(record)) == matches)
     }
 
     @Test(arguments: [("timeout", "timeout"), ("UNAVAILABLE", "UNAVAILABLE")])
     func `a pattern of an error matches an attempt by its error`(text: String, error: String) throws {
         var record = AttemptRecord(at: Self.now, duration: .zero, outcome: .deferred, error: error, rule: "r")
-        #expect(try #require(AnswerPattern(text)).matches(record))
+        #expect(try #require(AnswerPattern(text)).matches(Cause(record)))
         record.error = "refused"
-        #expect(try #require(AnswerPattern(text)).matches(record) == false)
+        #expect(try #require(AnswerPattern(text)).matches(Cause(record)) == false)
     }
 
     @Test(arguments: ["", "6xx", "99", "600", "599-500", "5x", "nonsense", "0xx"])

@@ -32,7 +32,7 @@ package struct OperationFilter {
     package func includes(_ attempts: [AttemptRecord]) -> Bool {
         if answers.isEmpty { return true }
         guard let last = attempts.last else { return false }
-        return answers.contains { $0.matches(last) }
+        return answers.contains { $0.matches(Cause(last)) }
     }
 
     /// Whether the file passes the filter. Its time and type may be known; its key, destination and answers are not.
@@ -41,16 +41,6 @@ package struct OperationFilter {
         if !types.isEmpty, !(item.type.map(types.contains) ?? false) { return false }
         guard let time = item.name?.createdAt ?? item.at else { return since == nil && before == nil }
         return time >= since ?? time && before.map { time < $0 } ?? true
-    }
-}
-
-extension AnswerPattern {
-    fileprivate func matches(_ record: AttemptRecord) -> Bool {
-        switch self {
-        case .statuses(let range): record.status.map(range.contains) ?? false
-        case .error(let error): record.error == error.rawValue
-        case .canonical(let status): record.error == status.rawValue
-        }
     }
 }
 

@@ -5,6 +5,14 @@ package enum AnswerPattern: Hashable, Sendable {
     case error(NetworkError)
     /// The code of a callable function in `error.status`.
     case canonical(CanonicalStatus)
+
+    package func matches(_ cause: Cause) -> Bool {
+        switch self {
+        case .statuses(let range): cause.status.map(range.contains) ?? false
+        case .error(let error): cause.error == error.rawValue
+        case .canonical(let status): cause.error == status.rawValue
+        }
+    }
 }
 
 extension AnswerPattern: CustomStringConvertible {
