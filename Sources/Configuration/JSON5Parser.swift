@@ -121,10 +121,6 @@ struct JSON5Parser {
         return String(view)
     }
 
-    private func isLineEnd(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == "\n" || scalar == "\r" || scalar == "\u{2028}" || scalar == "\u{2029}"
-    }
-
     private mutating func skipSpace() throws(JSON5SyntaxError) {
         while let scalar = peek {
             if scalar == "/" {
@@ -141,7 +137,7 @@ struct JSON5Parser {
         let start = offset
         offset += 1
         if take("/") {
-            while let scalar = peek, !isLineEnd(scalar) { offset += 1 }
+            while let scalar = peek, !["\n", "\r", "\u{2028}", "\u{2029}"].contains(scalar) { offset += 1 }
         } else if take("*") {
             while peek != nil {
                 if take("*") {

@@ -24,8 +24,8 @@ struct ScheduleDraft: Hashable, Sendable {
         if let schedule {
             if isExponential || preset != nil {
                 throw Contradiction(
-                    "it defines its delays twice",
-                    "leave out 'schedule', or 'preset', 'base', 'multiplier' and 'max'")
+                    reason: "it defines its delays twice",
+                    hint: "leave out 'schedule', or 'preset', 'base', 'multiplier' and 'max'")
             }
             let once = (maxAge ?? nil) == nil ? schedule.count + 1 : nil
             resolved = BackoffSchedule(delays: .list(schedule), attempts: once, jitter: Self.defaultJitter)
@@ -39,7 +39,8 @@ struct ScheduleDraft: Hashable, Sendable {
             resolved = BackoffSchedule(delays: delays, jitter: Self.defaultJitter)
         } else if isExponential {
             throw Contradiction(
-                "it lacks 'base'", "'base' is the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }")
+                reason: "it lacks 'base'",
+                hint: "'base' is the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }")
         } else {
             resolved = .standard
         }
@@ -49,7 +50,9 @@ struct ScheduleDraft: Hashable, Sendable {
         if maxAge == nil, resolved.attempts == nil, resolved.maxAge == nil { resolved.maxAge = Self.defaultMaxAge }
         if let jitter { resolved.jitter = jitter }
         if case .exponential(let base, _, let max) = resolved.delays, max < base {
-            throw Contradiction("its 'max' is shorter than its 'base'", "'max' is the longest delay, 'base' the first")
+            throw Contradiction(
+                reason: "its 'max' is shorter than its 'base'",
+                hint: "'max' is the longest delay, 'base' the first")
         }
         return resolved
     }
@@ -57,8 +60,8 @@ struct ScheduleDraft: Hashable, Sendable {
     private func changed(_ delays: BackoffSchedule.Delays) throws(Contradiction) -> BackoffSchedule.Delays {
         guard case .exponential(let base, let multiplier, let max) = delays else {
             throw Contradiction(
-                "its preset is a list of delays, which 'base', 'multiplier' and 'max' cannot change",
-                "leave out 'preset' to write a schedule of your own")
+                reason: "its preset is a list of delays, which 'base', 'multiplier' and 'max' cannot change",
+                hint: "leave out 'preset' to write a schedule of your own")
         }
         return .exponential(base: self.base ?? base, multiplier: self.multiplier ?? multiplier, max: self.max ?? max)
     }
@@ -66,12 +69,7 @@ struct ScheduleDraft: Hashable, Sendable {
     /// Members that are each valid and contradict each other.
     struct Contradiction: Error {
         var reason: String
-        var hint: String?
-
-        init(_ reason: String, _ hint: String?) {
-            self.reason = reason
-            self.hint = hint
-        }
+        var hint: String
     }
 }
 

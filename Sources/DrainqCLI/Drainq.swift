@@ -12,7 +12,7 @@ package func run(arguments: [RawText], environment: [String: String] = OwnEnviro
         if arguments.isEmpty {
             status = try withoutCommand(environment: environment)
         } else {
-            let parsed = try parsed(arguments)
+            let parsed = try failing { () throws(UsageError) in try ParsedCommand(arguments: arguments) }
             let onlyPrints = type(of: parsed.command).description.onlyPrints
             standardOutput.setWhenClosed(onlyPrints ? .endProcess : .discard)
             nameInCommands(parsed.place)
@@ -25,12 +25,4 @@ package func run(arguments: [RawText], environment: [String: String] = OwnEnviro
     guard let failure = standardOutput.finish() else { return status }
     Messages.error("cannot write standard output: \(failure)")
     return .first(of: [status, .inputOutput])
-}
-
-private func parsed(_ arguments: [RawText]) throws(CommandFailure) -> ParsedCommand {
-    do throws(UsageError) {
-        return try ParsedCommand(arguments: arguments)
-    } catch {
-        throw CommandFailure(error)
-    }
 }

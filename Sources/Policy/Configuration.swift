@@ -42,9 +42,7 @@ package struct Configuration: Hashable, Sendable {
     package var mergesInLines: Bool { allRoutes.contains { $0.order.mergesPayloads && $0.ordering.isStrict } }
 
     /// Whether any route holds the operations behind a dead letter.
-    package var holdsBehindFailed: Bool {
-        defaultRoute.holdsBehindFailed || routes.values.contains { $0.holdsBehindFailed }
-    }
+    package var holdsBehindFailed: Bool { allRoutes.contains(where: \.holdsBehindFailed) }
 
     private var allRoutes: [Route] { [defaultRoute] + routes.values }
 
@@ -63,9 +61,7 @@ package struct Configuration: Hashable, Sendable {
     }
 
     /// Whether any route makes operations wait for each other.
-    package var hasSequentialRoutes: Bool {
-        defaultRoute.isSequential || routes.values.contains { $0.isSequential }
-    }
+    package var hasSequentialRoutes: Bool { allRoutes.contains(where: \.isSequential) }
 }
 
 extension Configuration {

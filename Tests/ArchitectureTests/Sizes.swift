@@ -17,17 +17,17 @@ enum Sizes {
 
         "CZlib": 105,
 
-        "Configuration": 3_359,
+        "Configuration": 3_353,
 
         "Delivery": 5_987,
 
         "Drain": 9_527,
 
-        "DrainqCLI": 14_604,
+        "DrainqCLI": 14_551,
 
         "LoopbackReceiver": 848,
 
-        "Policy": 14_431,
+        "Policy": 14_387,
 
         "Spool": 11_001,
 

@@ -49,7 +49,7 @@ struct CrowdedServer {
     /// Adds a run that begins at `joins`.
     mutating func add(at joins: Duration = .zero, fixed: Int? = nil) {
         let adaptive = fixed == nil ? AdaptiveConcurrency(overload: ledger.overload, at: Self.start) : nil
-        let access = DestinationAccess(DestinationSettings(), ledger, concurrency: adaptive)
+        let access = DestinationAccess(settings: DestinationSettings(), state: ledger, concurrency: adaptive)
         clients.append(Client(access: access, joins: joins, fixed: fixed))
     }
 

@@ -227,7 +227,7 @@ struct Fleet {
         for destination in waiting.indices where !waiting[destination].isEmpty {
             if run.passages[destination] == nil {
                 run.passages[destination] = DestinationAccess(
-                    settings(of: destination), ledger[Self.names[destination]])
+                    settings: settings(of: destination), state: ledger[Self.names[destination]])
                 run.passages[destination]!.update(at: now, ignoringCircuitBreaker: false)
             }
             let block = run.passages[destination]!.block

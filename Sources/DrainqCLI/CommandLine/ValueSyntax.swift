@@ -137,45 +137,37 @@ extension ValueSyntax where Value: RawRepresentable<String> & CaseIterable & Sen
     }
 }
 
-extension ValueSyntax<TypeName> {
-    static var typeName: Self {
-        Self(
+extension ValueSyntax {
+    static var typeName: ValueSyntax<TypeName> {
+        .init(
             .typeName,
             else: ValueDefect(
                 "not a type", hint: "types are 1 to 64 of A-Z a-z 0-9 _ - and . but do not begin with a dot")
         ) { TypeName($0) }
     }
-}
 
-extension ValueSyntax<OperationID> {
-    static var operationID: Self {
-        Self(
+    static var operationID: ValueSyntax<OperationID> {
+        .init(
             .operationID,
             else: ValueDefect("not an id", hint: "ids are 1 to 64 of A-Z a-z 0-9 _ -; - alone means standard input")
         ) { text in OperationID(text).flatMap { $0.canBeNamed ? $0 : nil } }
     }
-}
 
-extension ValueSyntax<JSONPointer> {
-    static var pointer: Self {
-        Self(
+    static var pointer: ValueSyntax<JSONPointer> {
+        .init(
             .pointer, else: ValueDefect("not a JSON Pointer", hint: "a pointer is, for example, /result/items")
         ) { JSONPointer($0) }
     }
-}
 
-extension ValueSyntax<HeaderField> {
-    static var header: Self {
-        Self(
+    static var header: ValueSyntax<HeaderField> {
+        .init(
             .header,
             else: ValueDefect("not a header", hint: "headers are 'Name: value'")
         ) { HeaderField(argument: $0) }
     }
-}
 
-extension ValueSyntax<AnswerPattern> {
-    static var answer: Self {
-        Self(.answer) { text throws(ValueDefect) in
+    static var answer: ValueSyntax<AnswerPattern> {
+        .init(.answer) { text throws(ValueDefect) in
             guard let pattern = AnswerPattern(text) else {
                 throw ValueDefect(
                     "neither a status nor an error",
@@ -189,20 +181,18 @@ extension ValueSyntax<AnswerPattern> {
 
 // MARK: - Quantities
 
-extension ValueSyntax<Int> {
-    static func count(_ range: ClosedRange<Int>) -> Self {
-        Self(.count(range)) { text throws(ValueDefect) in
+extension ValueSyntax {
+    static func count(_ range: ClosedRange<Int>) -> ValueSyntax<Int> {
+        .init(.count(range)) { text throws(ValueDefect) in
             guard let number = Int(text) else { throw ValueDefect("not a number") }
             if number < range.lowerBound { throw ValueDefect("less than \(range.lowerBound)") }
             if number > range.upperBound { throw ValueDefect("more than \(range.upperBound)") }
             return number
         }
     }
-}
 
-extension ValueSyntax<Concurrency> {
-    static func concurrency(_ range: ClosedRange<Int>) -> Self {
-        Self(.countOr("auto", range), text: \.word) { text throws(ValueDefect) in
+    static func concurrency(_ range: ClosedRange<Int>) -> ValueSyntax<Concurrency> {
+        .init(.countOr("auto", range), text: \.word) { text throws(ValueDefect) in
             if text == "auto" { return .auto }
             do throws(ValueDefect) {
                 return .atMost(try ValueSyntax<Int>.count(range).read(RawText(text)))
@@ -212,6 +202,38 @@ extension ValueSyntax<Concurrency> {
             }
         }
     }
+
+    static var duration: ValueSyntax<Duration> {
+        .init(
+            .duration, text: \.quantity,
+            else: ValueDefect("not a duration", hint: "durations have units: 500ms, 90s, 5m, 2h, 3d, 1h30m")
+        ) { Duration(quantity: $0) }
+    }
+
+    /// A duration that is at least a tenth of a second.
+    static var interval: ValueSyntax<Duration> {
+        .init(.interval, text: \.quantity) { text throws(ValueDefect) in
+            let value = try duration.read(RawText(text))
+            if value < .milliseconds(100) { throw ValueDefect("less than 100ms") }
+            return value
+        }
+    }
+
+    static var rate: ValueSyntax<Rate> {
+        .init(
+            .rate, text: \.quantity,
+            else: ValueDefect("not a rate", hint: "rates are a number in a time: 20/s, 90/m, 500/h")
+        ) { Rate(quantity: $0) }
+    }
+
+    static func time(_ direction: PointInTime.Direction) -> ValueSyntax<PointInTime> {
+        .init(
+            .time,
+            else: direction == .past
+                ? ValueDefect("not a time", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, -2h, +5m")
+                : ValueDefect("not a time to come", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, 2h, +5m")
+        ) { PointInTime(quantity: $0, direction: direction) }
+    }
 }
 
 extension Concurrency {
@@ -220,43 +242,5 @@ extension Concurrency {
         case .auto: "auto"
         case .atMost(let count): "\(count)"
         }
-    }
-}
-
-extension ValueSyntax<Duration> {
-    static var duration: Self {
-        Self(
-            .duration, text: \.quantity,
-            else: ValueDefect("not a duration", hint: "durations have units: 500ms, 90s, 5m, 2h, 3d, 1h30m")
-        ) { Duration(quantity: $0) }
-    }
-
-    /// A duration that is at least a tenth of a second.
-    static var interval: Self {
-        Self(.interval, text: \.quantity) { text throws(ValueDefect) in
-            let value = try duration.read(RawText(text))
-            if value < .milliseconds(100) { throw ValueDefect("less than 100ms") }
-            return value
-        }
-    }
-}
-
-extension ValueSyntax<Rate> {
-    static var rate: Self {
-        Self(
-            .rate, text: \.quantity,
-            else: ValueDefect("not a rate", hint: "rates are a number in a time: 20/s, 90/m, 500/h")
-        ) { Rate(quantity: $0) }
-    }
-}
-
-extension ValueSyntax<PointInTime> {
-    static func time(_ direction: PointInTime.Direction) -> Self {
-        Self(
-            .time,
-            else: direction == .past
-                ? ValueDefect("not a time", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, -2h, +5m")
-                : ValueDefect("not a time to come", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, 2h, +5m")
-        ) { PointInTime(quantity: $0, direction: direction) }
     }
 }

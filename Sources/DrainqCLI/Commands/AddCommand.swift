@@ -69,10 +69,7 @@ struct AddCommand: Command {
         Options that fit no operation are a mistake of the command, with status 64.
         """,
         operands: .files,
-        exclusive: [
-            [.delay, .at], [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile], [.each, .contentType],
-            [.each, .bodyFile],
-        ],
+        exclusive: [[.delay, .at]] + InputOptions.exclusive,
         examples: [
             Example(#"printf '{"n":1}\n{"n":2}\n' | drainq add --type t"#, "two operations of the type t"),
             Example(

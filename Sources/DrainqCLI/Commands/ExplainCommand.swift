@@ -72,7 +72,10 @@ struct ExplainCommand: Command {
                 "no route is for the type '\(type)': the default route applies"
                     + (near.map { "; did you mean '\($0)'?" } ?? ""))
         }
-        if let key { route.kept = try keptNames(of: key, environment) }
+        if let key {
+            let spool = try OpenQueue(global, environment).spool
+            route.kept = Set(try spool.keptValues(of: Digest(of: key)).keys)
+        }
         if let explanation = try explanation(on: route) {
             if global.isJSON { JSONLine.write(explanation) } else { write(explanation.lines) }
         } else {
@@ -110,12 +113,6 @@ struct ExplainCommand: Command {
             return (queue, queue.configuration, queue.spool.path + "/drainq.json")
         }
         return (nil, try readConfiguration(at: file, queue: ""), file)
-    }
-
-    /// Returns the names of the values that earlier answers have left for a key.
-    private func keptNames(of key: String, _ environment: [String: String]) throws -> Set<String> {
-        let queue = try OpenQueue(global, environment)
-        return Set(try queue.spool.keptValues(of: Digest(of: key)).keys)
     }
 }
 

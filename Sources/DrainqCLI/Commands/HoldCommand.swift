@@ -37,7 +37,9 @@ struct HoldCommand: Command {
     func perform(environment: [String: String]) throws -> ExitStatus {
         let queue = try OpenQueue(action.global, environment)
         if action.choosesDestinationsAlone {
-            return try action.changeDestinations(queue, .heldByHand(reason: reason ?? "held by a person"))
+            return try queue.changeDestinations(
+                .heldByHand(reason: reason ?? "held by a person"), action.filter.destinations, action.global,
+                isDryRun: action.isDryRun)
         }
         if reason != nil {
             throw CommandFailure(

@@ -20,8 +20,7 @@ struct InitCommand: Command {
             """
             The URL of the default route in the new configuration. Without it the configuration has a line to fill \
             in.
-            """
-        )
+            """)
         Option(
             .example, ValueSyntax.example, \.example, "begin with the configuration of a service",
             """

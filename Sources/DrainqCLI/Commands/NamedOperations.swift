@@ -68,8 +68,6 @@ struct NamedOperations {
         }
     }
 
-    private func hasOrder(_ entry: Entry) -> Bool { queue.configuration.route(of: entry.name.type).isSequential }
-
     private func report(_ unsent: [OperationID], _ isLeftToOthers: Bool) throws(SpoolError) -> [ExitStatus] {
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
@@ -86,7 +84,7 @@ struct NamedOperations {
             let reason =
                 switch waiting {
                 case nil: entry.state == .claimed ? "another run has claimed it" : "it is \(entry.state.word)"
-                case .nothing where isLeftToOthers && hasOrder(entry):
+                case .nothing where isLeftToOthers && queue.configuration.route(of: entry.name.type).isSequential:
                     "another run has its destination, and sends the operations that have an order"
                 case .nothing, .time, .witness: "the run ended before it sent this operation"
                 case .some(let waiting):

@@ -7,15 +7,6 @@ extension ActionOptions {
         !filter.destinations.isEmpty && ids.isEmpty && filter.states.isEmpty && !filter.namesOperations && limit == nil
             && !isForAll
     }
-
-    /// Records the event for the destinations that the command line names.
-    func changeDestinations(
-        _ queue: OpenQueue, _ event: DestinationEvent, isAlready: (DestinationState) -> String? = { _ in nil }
-    ) throws -> ExitStatus {
-        try queue.changeDestinations(
-            event, filter.destinations, isQuiet: global.verbosity.isQuiet, isDryRun: isDryRun,
-            isJSON: global.isJSON, isAlready: isAlready)
-    }
 }
 
 extension OpenQueue {
@@ -25,8 +16,8 @@ extension OpenQueue {
 
     /// Records the event for the destinations. `isAlready` returns a notice if the event changes nothing, else `nil`.
     func changeDestinations(
-        _ event: DestinationEvent, _ named: [String], isQuiet: Bool, isDryRun: Bool = false, isJSON: Bool = false,
-        isAlready: (DestinationState) -> String?
+        _ event: DestinationEvent, _ named: [String], _ global: GlobalOptions, isDryRun: Bool = false,
+        isAlready: (DestinationState) -> String? = { _ in nil }
     ) throws -> ExitStatus {
         let known = try knownDestinations()
         let names = try named.map { text in
@@ -34,10 +25,10 @@ extension OpenQueue {
             guard try destinationChange.isKnown(destination, known) else { throw known.unknown(text) }
             return destination.name
         }
-        for name in names where !isQuiet {
+        for name in names where !global.verbosity.isQuiet {
             if let words = isAlready(known.states[name] ?? DestinationState()) { Messages.notice("'\(name)' \(words)") }
         }
-        try record(event, of: names, isDryRun: isDryRun, isJSON: isJSON)
+        try record(event, of: names, isDryRun: isDryRun, isJSON: global.isJSON)
         return .ok
     }
 

@@ -19,9 +19,7 @@ struct PauseOptions {
     func setPaused(_ isPaused: Bool, _ environment: [String: String]) throws -> ExitStatus {
         let queue = try OpenQueue(global, environment)
         if !destinations.isEmpty {
-            return try queue.changeDestinations(
-                isPaused ? .paused : .resumed, destinations, isQuiet: global.verbosity.isQuiet
-            ) { state in
+            return try queue.changeDestinations(isPaused ? .paused : .resumed, destinations, global) { state in
                 state.isPaused == isPaused ? (isPaused ? "is paused already" : "is not paused") : nil
             }
         }

@@ -34,8 +34,7 @@ struct ReceiveCommand: Command {
             """
             An answer, such as `503` or `429 retry-after=5 *2`. Given more than once, the receiver gives the answers \
             in turn.
-            """
-        )
+            """)
         Option(
             .count, .count(1...Int.max), \.count, "end after N requests",
             "Ends once the receiver has answered this many requests.")

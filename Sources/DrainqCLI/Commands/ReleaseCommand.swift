@@ -17,8 +17,7 @@ struct ReleaseCommand: Command {
             """
             Chooses every destination that is held, whose circuit breaker is open or whose server asked for time, and \
             every operation that is held individually.
-            """
-        )
+            """)
     }
 
     static let description = CommandDescription(
@@ -46,7 +45,9 @@ struct ReleaseCommand: Command {
     func perform(environment: [String: String]) throws -> ExitStatus {
         let queue = try OpenQueue(action.global, environment)
         if action.choosesDestinationsAlone {
-            return try action.changeDestinations(queue, .released) { $0.isOpen ? "is not held" : nil }
+            return try queue.changeDestinations(
+                .released, action.filter.destinations, action.global, isDryRun: action.isDryRun
+            ) { $0.isOpen ? "is not held" : nil }
         }
         let names = try destinations(of: queue)
         try queue.record(.released, of: names, isDryRun: action.isDryRun, isJSON: action.global.isJSON)

@@ -32,8 +32,7 @@ struct SendCommand: Command {
             """
             How long an attempt may take, if that is less than the route allows. It applies to \
             each attempt of --retry-within.
-            """
-        )
+            """)
         Option(
             .retryWithin, .duration, \.retryWithin, "retry within this time",
             """
@@ -91,10 +90,7 @@ struct SendCommand: Command {
         configuration is not valid, the one before is in force, and the command ends with 78.
         """,
         operands: .files,
-        exclusive: [
-            [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile], [.each, .contentType],
-            [.each, .bodyFile],
-        ],
+        exclusive: InputOptions.exclusive,
         examples: [
             Example(#"printf '{"n":1}\n' | drainq send --type t"#, "attempt now, queue after a temporary failure"),
             Example(

@@ -44,8 +44,7 @@ struct StatusCommand: Command {
             are the time, the queue and, while a run is at work, the operations in flight, those left, the rate since \
             the run was first seen, and the time to go. If the rows do not fit the terminal, the destinations in \
             trouble stay.
-            """
-        )
+            """)
         Option(
             .interval, .interval, \.interval, initial: usualInterval.quantity,
             "time between two statuses, with --watch",

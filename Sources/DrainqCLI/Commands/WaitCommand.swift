@@ -18,8 +18,7 @@ struct WaitCommand: Command {
             """
             How long to wait; for ever unless given. After this time the status is 75 if an operation is not finished, \
             or 69 if it is held.
-            """
-        )
+            """)
         GlobalOptions.options.map { $0.within(\.global) }
     }
 

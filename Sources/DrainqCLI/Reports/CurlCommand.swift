@@ -15,7 +15,10 @@ struct CurlCommand {
         if request.method == "HEAD" { words.append(Array("--head".utf8)) } else { add("--request", request.method) }
         add("--url", request.url.parts, .url)
         setHeaders(of: request)
-        sign(request)
+        if let signing = request.awsSigning {
+            add("--aws-sigv4", "aws:amz:\(signing.region):\(signing.service)")
+            add("--user", request.signingKeys[0].parts + [.bytes([UInt8(ascii: ":")])] + request.signingKeys[1].parts)
+        }
         connect(request)
         let source = content(of: request)
         let checks = variables.sorted { $0.key < $1.key }.map { ": \"${\($0.key):?\($0.value)}\"\n" }
@@ -47,12 +50,6 @@ struct CurlCommand {
         where !request.headers.contains(where: { $0.name.lowercased() == name.lowercased() }) {
             add("--header", "\(name):")
         }
-    }
-
-    private mutating func sign(_ request: ShownRequest) {
-        guard let signing = request.awsSigning else { return }
-        add("--aws-sigv4", "aws:amz:\(signing.region):\(signing.service)")
-        add("--user", request.signingKeys[0].parts + [.bytes([UInt8(ascii: ":")])] + request.signingKeys[1].parts)
     }
 
     private mutating func connect(_ request: ShownRequest) {

@@ -17,7 +17,10 @@ struct StatusReport {
         lines += forPeople.flatMap { wrapped($0, .bad) } + passing.flatMap { wrapped($0, .waiting) }
         lines += terminal.wrapped(counts)
         if !rows.isEmpty { lines += table }
-        if status.deliveredTotal > 0 { lines += terminal.wrapped(total) }
+        if status.deliveredTotal > 0 {
+            let last = status.lastSuccess.map { ", the last one \(past($0))" } ?? ""
+            lines += terminal.wrapped("\(status.deliveredTotal) delivered in all\(last)")
+        }
         if let runs { lines += terminal.wrapped(runs) }
         if let last = status.lastRun { lines += terminal.wrapped(sentence(last)) }
         return lines
@@ -175,12 +178,6 @@ struct StatusReport {
 
     private func sentence(_ last: SummaryView) -> String {
         "last run with work \(past(last.circumstances.startedAt)): \(last.inWords)"
-    }
-
-    /// The deliveries: `1234 delivered in all, the last one 5m ago`.
-    private var total: String {
-        "\(status.deliveredTotal) delivered in all"
-            + (status.lastSuccess.map { ", the last one \(past($0))" } ?? "")
     }
 
     // MARK: - The table

@@ -121,7 +121,8 @@ package struct Settlement: Hashable, Sendable {
         let asked = verdict.retryAfter ?? .zero
         let spread = asked > .zero ? RetryAfter.spread(asked, using: &generator) : .zero
         let countsAttempt = verdict.countsAttempt
-        let cutOffs = report.error == .cancelled ? operation.attempts.reversed().prefix(while: \.wasCutOff).count : 0
+        let earlier = operation.attempts.reversed().prefix { $0.error == NetworkError.cancelled.rawValue }
+        let cutOffs = report.error == .cancelled ? earlier.count : 0
         let ageBegins = operation.ageBegins ?? now
         let next: BackoffSchedule.Next
         if verdict.isOnlyAskedToWait {
@@ -175,9 +176,6 @@ extension Operation {
 }
 
 extension AttemptRecord {
-    /// Whether this program ended the attempt.
-    fileprivate var wasCutOff: Bool { error == NetworkError.cancelled.rawValue }
-
     /// Whether the server reported too many requests.
     package var isRateLimited: Bool { status == 429 || error == CanonicalStatus.resourceExhausted.rawValue }
 }

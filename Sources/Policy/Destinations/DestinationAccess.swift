@@ -12,12 +12,6 @@ package struct DestinationAccess: Hashable, Sendable {
     /// The adaptive limit; `nil` unless `--concurrency` is `auto`.
     package private(set) var concurrency: AdaptiveConcurrency?
 
-    package init(_ settings: DestinationSettings, _ state: DestinationState, concurrency: AdaptiveConcurrency? = nil) {
-        self.settings = settings
-        self.state = state
-        self.concurrency = concurrency
-    }
-
     /// The number of attempts that may be in flight.
     package var concurrencyLimit: Int {
         if let block { return block.stops(attempts: 1) ? 0 : 1 }

@@ -32,7 +32,7 @@ package struct DestinationControl: ~Copyable {
         concurrency: AdaptiveConcurrency? = nil
     ) {
         self.destination = destination
-        access = DestinationAccess(settings, state, concurrency: concurrency)
+        access = DestinationAccess(settings: settings, state: state, concurrency: concurrency)
         storm = StormGuard(threshold: settings.stormGuard)
     }
 

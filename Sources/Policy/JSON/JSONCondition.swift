@@ -47,27 +47,23 @@ package struct JSONCondition: Hashable, Sendable {
 
 extension JSONCondition: CustomStringConvertible {
     /// `/content is not empty`, `/result/success equals true`, `/error does not exist`.
-    package var description: String {
-        switch test {
-        case .exists(true): "\(location) exists"
-        case .exists(false): "\(location) does not exist"
-        case .equals(let value): "\(location) equals \(escapedForDisplay(value.description))"
-        case .contains(let part): "\(location) contains \(escapedForDisplay(JSONText.quoted(part)))"
-        case .unset: "\(location) is not set"
-        case .notEmpty: "\(location) is not empty"
-        }
-    }
+    package var description: String { words(isMet: true) }
 
     /// The description of the opposite, for a document that fails the condition: `/result/success does not equal true`.
-    package var opposite: String {
-        switch test {
-        case .exists(true): "\(location) does not exist"
-        case .exists(false): "\(location) exists"
-        case .equals(let value): "\(location) does not equal \(escapedForDisplay(value.description))"
-        case .contains(let part): "\(location) does not contain \(escapedForDisplay(JSONText.quoted(part)))"
-        case .unset: "\(location) is set"
-        case .notEmpty: "\(location) is empty"
-        }
+    package var opposite: String { words(isMet: false) }
+
+    private func words(isMet: Bool) -> String {
+        let words =
+            switch test {
+            case .exists(let wanted): wanted == isMet ? "exists" : "does not exist"
+            case .equals(let value):
+                "\(isMet ? "equals" : "does not equal") \(escapedForDisplay(value.description))"
+            case .contains(let part):
+                "\(isMet ? "contains" : "does not contain") \(escapedForDisplay(JSONText.quoted(part)))"
+            case .unset: isMet ? "is not set" : "is set"
+            case .notEmpty: isMet ? "is not empty" : "is empty"
+            }
+        return "\(location) \(words)"
     }
 
     private var location: String {

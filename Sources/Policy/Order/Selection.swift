@@ -67,7 +67,7 @@ package struct Selection<Destination: Hashable, Element> {
     private mutating func place(of destination: Destination) -> Int {
         if let place = places[destination] { return place }
         places[destination] = newest.count
-        newest.append(BoundedHeap(by: KeyedCandidate.isNewer))
+        newest.append(BoundedHeap { KeyedCandidate.isOlder(left: $1, right: $0) })
         return newest.count - 1
     }
 
@@ -164,9 +164,6 @@ package class KeyedCandidate {
     fileprivate static func isOlder(left: KeyedCandidate, right: KeyedCandidate) -> Bool {
         let (time, other) = (left.key.age.createdAt, right.key.age.createdAt)
         return time != other ? time < other : left.key < right.key
-    }
-    fileprivate static func isNewer(left: KeyedCandidate, right: KeyedCandidate) -> Bool {
-        isOlder(left: right, right: left)
     }
 }
 

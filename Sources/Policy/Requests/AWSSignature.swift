@@ -86,25 +86,15 @@ struct AWSSignature {
     static func wireTarget(_ target: Substring, slashesAreKept: Bool = false) -> String {
         let path = target.upTo("?")
         let query = target[path.endIndex...].afterFirstByte
-        var segments: [String] = []
-        let given = path.pieces(at: "/").dropFirst().map(encodedOnce)
+        let segments = path.pieces(at: "/").dropFirst().map(encodedOnce)
             .map { slashesAreKept ? $0.withSlashes : $0 }
-        for (index, segment) in given.enumerated() {
-            let isLast = index == given.count - 1
-            switch segment {
-            case ".": if isLast { segments.append("") }
-            case "..":
-                _ = segments.popLast()
-                if isLast { segments.append("") }
-            default: segments.append(segment)
-            }
-        }
         let pairs = query.pieces(at: "&").filter { !$0.isEmpty }.map { pair -> String in
             let name = pair.upTo("=")
             let value = pair[name.endIndex...]
             return encodedOnce(blanked(name)) + (value.isEmpty ? "" : "=" + encodedOnce(blanked(value.afterFirstByte)))
         }
-        return "/" + segments.joined(separator: "/") + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
+        return "/" + segments.withoutDotSegments.joined(separator: "/")
+            + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
     }
 
     private static func blanked(_ text: Substring) -> Substring {

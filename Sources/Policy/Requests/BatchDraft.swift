@@ -58,7 +58,7 @@ extension RequestForm {
         let format = route.batch?.format ?? .json
         var values = values
         values.items = format.joined(items)
-        return try (batchBody ?? format.envelope).bytes(values)
+        return try (batchBody ?? (format == .json ? .array : .items)).bytes(values)
     }
 }
 
@@ -74,13 +74,6 @@ extension Template {
 }
 
 extension Batch.Format {
-    fileprivate var envelope: Template {
-        switch self {
-        case .json: .array
-        case .ndjson: .items
-        }
-    }
-
     fileprivate func joined(_ items: [[UInt8]]) -> [UInt8] {
         switch self {
         case .json: Array(items.joined(separator: [UInt8(ascii: ",")]))

@@ -49,18 +49,18 @@ package enum Redirect {
     /// Removes dot segments (§5.2.4) from the path alone.
     private static func removingDotSegments(_ rest: Substring) -> String {
         let path = rest.upTo("?#")
-        var kept: [Substring] = []
-        let segments = path.pieces(at: "/").dropFirst()
-        for (place, segment) in segments.enumerated() {
-            let isLast = place == segments.count - 1
-            switch segment {
-            case ".": if isLast { kept.append("") }
-            case "..":
-                _ = kept.popLast()
-                if isLast { kept.append("") }
-            default: kept.append(segment)
-            }
+        let segments = path.pieces(at: "/").dropFirst().map { String($0) }
+        return "/" + segments.withoutDotSegments.joined(separator: "/") + rest[path.endIndex...]
+    }
+}
+
+extension [String] {
+    /// The segments of a path without its dot segments (RFC 3986 §5.2.4).
+    var withoutDotSegments: [String] {
+        var kept: [String] = []
+        for segment in self {
+            if segment == ".." { _ = kept.popLast() } else if segment != "." { kept.append(segment) }
         }
-        return "/" + kept.joined(separator: "/") + rest[path.endIndex...]
+        return last == "." || last == ".." ? kept + [""] : kept
     }
 }

@@ -74,7 +74,7 @@ struct TemplateParser {
         let colon = named.firstIndex(of: UInt8(ascii: ":")) ?? named.endIndex
         let format = Template.Format(rawValue: String(decoding: named[colon...].dropFirst(), as: UTF8.self))
         guard let word = TemplateWord(named[..<colon]), use.allows(word), format != nil || colon == named.endIndex,
-            format?.isOfTime != true || word == .createdAt
+            format == nil || format == .base64 || word == .createdAt
         else { throw unknown(named) }
         var placeholder = Template.Placeholder(word: word, format: format, place: place)
         if isOptional || written.fallback != nil {
@@ -179,11 +179,6 @@ struct TemplateParser {
         parts.append(.secret(name, isBase64: isBase64, place))
         rest = rest[close...].dropFirst()
     }
-}
-
-extension Template.Format {
-    /// Whether only a time has this form.
-    fileprivate var isOfTime: Bool { self != .base64 }
 }
 
 extension ArraySlice<UInt8> {

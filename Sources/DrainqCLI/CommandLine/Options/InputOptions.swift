@@ -27,6 +27,10 @@ struct InputOptions {
         return reading
     }
 
+    static let exclusive: [[OptionName]] = [
+        [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile], [.each, .contentType], [.each, .bodyFile],
+    ]
+
     @OptionList<Self> static var options: [Option<Self>] {
         Option(
             .type, short: "t", .template(.type, "TYPE"), \.type, initial: TypeName.default.description,
@@ -50,15 +54,13 @@ struct InputOptions {
             """
             A header field for these operations alone, written `Name: value`; it replaces the route's of the same \
             name.
-            """
-        )
+            """)
         Option(
             .contentType, .mediaType, \.contentType, "take the input as one body of this media type",
             """
             Each file, or the whole of standard input, is the body of one operation, sent unchanged with this \
             media type.
-            """
-        )
+            """)
         Option(
             .bodyFile, .file("PATH"), each: \.bodyFiles, "send this file as the body, streamed",
             """
@@ -75,8 +77,7 @@ struct InputOptions {
             """
             The id instead of a random UUID. If the id is in the queue already, the command does not add or send the \
             operation, and reports it.
-            """
-        )
+            """)
         Option(
             .each, \.isEach, "take the elements of each JSON array",
             """
