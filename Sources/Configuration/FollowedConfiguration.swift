@@ -30,6 +30,8 @@ package struct FollowedConfiguration: Sendable {
         _ bytes: [UInt8]?, _ file: String, _ directory: String
     ) throws(ConfigurationErrors) -> Configuration {
         guard let bytes else { return Configuration() }
-        return try ConfigurationFile.read(bytes, name: file, directory: directory)
+        var configuration = try ConfigurationFile.read(bytes, name: file, directory: directory)
+        configuration.digest = Digest(hashing: bytes)
+        return configuration
     }
 }

@@ -22,6 +22,9 @@ package struct Configuration: Hashable, Sendable {
     package var hooks = Hooks()
     /// The transport that `DRAINQ_TRANSPORT` names; `nil` for none. Not a key of the file.
     package var transportOfEnvironment: Transport?
+    /// The digest of the file's bytes; `nil` without a file. Makes configurations of other bytes other ones: two texts
+    /// in different normal forms are equal for Swift, and make different requests.
+    package var digest: Digest?
 
     package func route(of type: TypeName) -> Route { routes[type] ?? defaultRoute }
 

@@ -10,12 +10,12 @@ package struct HeaderField: Hashable, Sendable, Codable {
 
     /// Compares bytes: two values in different normal forms are two values on the wire.
     package static func == (left: HeaderField, right: HeaderField) -> Bool {
-        left.name.utf8.elementsEqual(right.name.utf8) && left.value.utf8.elementsEqual(right.value.utf8)
+        left.name.hasBytes(of: right.name) && left.value.hasBytes(of: right.value)
     }
 
     package func hash(into hasher: inout Hasher) {
-        hasher.combine(JSONName(name))
-        hasher.combine(JSONName(value))
+        name.hashBytes(into: &hasher)
+        value.hashBytes(into: &hasher)
     }
 }
 
@@ -28,16 +28,16 @@ package struct OperationHeader: Hashable, Sendable {
     package var type: TypeName
     package var createdAt: Timestamp
     /// The media type of the body; `nil` when there is no body.
-    package var contentType: String?
+    @Bytewise package var contentType: String?
     /// Groups operations for coalescing and ordering; any text of up to 1,024 bytes.
-    package var key: String?
-    package var method: String?
-    package var url: String?
+    @Bytewise package var key: String?
+    @Bytewise package var method: String?
+    @Bytewise package var url: String?
     package var headers: [HeaderField]
     package var notBefore: Timestamp?
     package var expiresAt: Timestamp?
     /// The operation's own `Idempotency-Key`; `nil` for the key of its route, which is the id by default.
-    package var idempotencyKey: String?
+    @Bytewise package var idempotencyKey: String?
     /// What had happened to the operation when it was edited; `nil` if its request has always been the same.
     package var edited: Edit?
     /// The file that is the body; `Operation.body` is then empty.

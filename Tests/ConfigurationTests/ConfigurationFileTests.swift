@@ -29,6 +29,16 @@ struct `The configuration file` {
         #expect(try read("{}") == Configuration())
     }
 
+    @Test func `a file of other bytes is another configuration, also if its texts are of equal characters`() throws {
+        let files = ["cafe\u{301}", "caf\u{E9}"].map { name in
+            Array("{ routes: { default: { url: 'http://a/\(name)' } } }".utf8)
+        }
+        var followed = try FollowedConfiguration(files[0], of: "drainq.json", directory: "/etc/drainq")
+        let before = followed.configuration
+        let changes = try [files[0], files[1], files[1]].map { try followed.follow($0) }
+        #expect(changes == [false, true, false] && followed.configuration != before)
+    }
+
     @Test func `every key is read`() throws {
         let configuration = try read(
             """

@@ -77,6 +77,15 @@ struct MergingTests {
         #expect(bench.bodies == [#"{"a":1,"b":2}"#])
     }
 
+    @Test func `changes for two urls of different bytes and equal characters go in two requests`() throws {
+        let bench = try bench()
+        try bench.patch("k", [three[0]]) { $0.url = "http://one/cafe\u{301}" }
+        try bench.patch("k", [three[1]]) { $0.url = "http://one/caf\u{E9}" }
+        #expect(try bench.run().delivered == 2)
+        #expect(bench.bodies == [three[0], three[1]])
+        #expect(bench.sink?.requests.map(\.url) == ["http://one/cafe%CC%81", "http://one/caf%C3%A9"])
+    }
+
     @Test func `a refused document is sent in its parts, in their order, and the bad part fails`() throws {
         let bench = try bench()
         try bench.patch("k", three)

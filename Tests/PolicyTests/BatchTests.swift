@@ -46,6 +46,17 @@ struct BatchTests {
         #expect(!isOther && isSame)
     }
 
+    @Test func `operations with different files of secrets are in different batches`() throws {
+        let route = Route(
+            url: "https://a", headers: [HeaderField(name: "Authorization", value: "Bearer ${secret:t}")],
+            batch: Batch(max: 9))
+        let form = RequestForm(route, sources: ["t": .operationFile("{payload.user}.token")])
+        var draft = try #require(BatchDraft(operation("a", "{\"user\":\"caf\u{E9}\"}"), form: form))
+        let isOther = draft.admit(operation("b", "{\"user\":\"cafe\u{301}\"}"))
+        let isSame = draft.admit(operation("c", #"{"user":"caf\u00e9"}"#))
+        #expect(!isOther && isSame)
+    }
+
     @Test func `each payload has its own envelope`() throws {
         let route = Route(
             url: "https://a", body: #"{"i":"{id}","p":{payload}}"#, batch: Batch(max: 10))

@@ -237,6 +237,28 @@ struct RestoreTests {
         #expect(stored.operation.header.edited == OperationHeader.Edit(attempts: 0, interruptions: 0))
     }
 
+    @Test func `a url of other bytes and equal characters makes an edit a new request`() throws {
+        let queue = try TemporaryQueue()
+        let open = try queue.open()
+        var operation = queue.operation("x")
+        operation.header.url = "http://a.example/cafe\u{301}"
+        _ = try open.accept([operation], limits: Limits(), durable: false)
+        let run = try open.beginRun(now: TemporaryQueue.now)
+        let claim = try #require(try run.claim(try queue.entries()[0]))
+        run.begin([claim])
+        _ = try run.settle(claim, .putBack, record: nil, now: TemporaryQueue.now)
+        try run.end()
+        operation.header.url = "http://a.example/caf\u{E9}"
+        let line = try PortableOperation(
+            Entry(state: .new, name: EntryName(naming: operation.header)), file: OperationFile.encode(operation))
+        var control = AdmissionControl(Limits())
+        let accepted = try open.accept(TemporaryQueue.portable([line]), within: &control, replacing: true)
+        #expect(accepted.replaced.count == 1)
+        guard case .operation(let stored)? = try open.read(try queue.entries()[0]) else { throw Errno(0) }
+        #expect(stored.operation.header.hasKeyOfEdit)
+        #expect(stored.operation.header.url?.utf8.elementsEqual("http://a.example/caf\u{E9}".utf8) == true)
+    }
+
     @Test func `import does not replace an operation in quarantine`() throws {
         let queue = try TemporaryQueue()
         _ = try restore([portable(queue, .new, body: "1")], queue.open())

@@ -90,7 +90,7 @@ extension SecretStore {
     /// Writes a new refresh token to the file of the used one, which the endpoint no longer takes. Leaves the file of a
     /// user who has logged in meanwhile.
     private func keep(_ new: String, insteadOf used: TokenInputs, for oauth2: OAuth2) throws(SecretDefect) {
-        guard let name = oauth2.refreshSecret, used.secrets.values[name] != new else { return }
+        guard let name = oauth2.refreshSecret, !used.secrets.values[name].hasBytes(of: new) else { return }
         guard let file = refreshFile(of: oauth2) else {
             throw SecretDefect(
                 place: place(of: oauth2),

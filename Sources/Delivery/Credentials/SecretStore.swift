@@ -141,7 +141,7 @@ package final class SecretStore: @unchecked Sendable {
         let isDue = memories.withLock { memories in
             guard let memory = memories[name], let answer = memory.answer else { return false }
             if let last = memory.refreshed, now < last + Self.commandRetryInterval { return false }
-            if case .success(let value) = answer.result, used.values[name] != value { return false }
+            if case .success(let value) = answer.result, !used.values[name].hasBytes(of: value) { return false }
             memories[name]!.answer = nil
             memories[name]!.refused = used.values[name]
             return true
@@ -149,7 +149,7 @@ package final class SecretStore: @unchecked Sendable {
         guard isDue else { return }
         let began = ContinuousClock.now
         let value = try? resolved(name, [:], at: now, hasTurn: true).get()
-        let isNew = value.map { used.values[name]?.utf8.elementsEqual($0.utf8) != true } ?? false
+        let isNew = value.map { !used.values[name].hasBytes(of: $0) } ?? false
         memories.withLock { $0[name]?.refreshed = isNew ? nil : now + began.duration(to: .now) }
     }
 
@@ -158,9 +158,7 @@ package final class SecretStore: @unchecked Sendable {
     ) -> Bool {
         let current = values(names, files: used.files, at: now)
         if current.unavailable.keys.contains(where: { used.values[$0] != nil }) { return true }
-        return current.values.contains { name, value in
-            used.values[name].map { !$0.utf8.elementsEqual(value.utf8) } ?? true
-        }
+        return current.values.contains { name, value in !used.values[name].hasBytes(of: value) }
     }
 
     // MARK: - Sources

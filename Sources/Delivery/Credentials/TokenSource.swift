@@ -43,7 +43,7 @@ package struct TokenSource {
         guard let directory, let file = TokenFile(name, in: directory, patience: Self.patience) else { return fetch() }
         // Another run may have changed the credentials, until the file was locked.
         if let present = credentials(), let kept = file.token(at: now(), of: present) {
-            if kept.value != refused { return Issue(answer: .token(kept), credentials: present) }
+            if !refused.hasBytes(of: kept.value) { return Issue(answer: .token(kept), credentials: present) }
             // Without a new token, later runs do not send the refused one again.
             file.forget()
         }

@@ -11,7 +11,7 @@ struct CurlFileNames {
         var changes = 0
     }
 
-    private var files: [String: Known] = [:]
+    private var files: [Bytewise<String>: Known] = [:]
     /// The base of the last request with such files, and the base with their names.
     private var last: (base: RequestBase, named: RequestBase)?
     /// Upper bound on the changes that a path shows, so that it stays a path. Nothing is kept for as long.
@@ -39,12 +39,12 @@ struct CurlFileNames {
     }
 
     private mutating func name(_ path: String) -> String {
-        let identity = FileIdentity(path)
-        var known = files[path] ?? Known(identity: identity)
+        let (identity, key) = (FileIdentity(path), Bytewise(wrappedValue: path))
+        var known = files[key] ?? Known(identity: identity)
         if known.identity != identity {
             known = Known(identity: identity, changes: (known.changes + 1) % Self.mostChanges)
         }
-        files[path] = known
+        files[key] = known
         return String(repeating: path.begins(with: "/") ? "/." : "./", count: known.changes) + path
     }
 }

@@ -30,9 +30,9 @@ final class RequestMaker {
     /// of them.
     private var signatureFailures = (count: 0, until: Timestamp(microseconds: 0))
     /// The redaction of the last request, used again while the secrets are the same.
-    private var redactions: (values: [String: String], redaction: Redaction) = ([:], .none)
+    private var redactions = (secrets: SecretValues.none.$values, redaction: Redaction.none)
     /// The credentials of the last request without any of its operations' own, used again in the same way.
-    private var lastCredentials: (values: [String: String], credentials: RequestCredentials)?
+    private var lastCredentials: (secrets: Bytewise<[String: String]>, credentials: RequestCredentials)?
     /// The base of the last request, used again while it is the same.
     private var lastBase: RequestBase?
 
@@ -153,9 +153,9 @@ final class RequestMaker {
 
     private func credentials(of operations: [Operation], _ secrets: SecretValues) -> RequestCredentials {
         let mayHaveOwn = operations.contains { !$0.header.headers.isEmpty || $0.header.url != nil }
-        if !mayHaveOwn, let last = lastCredentials, last.values == secrets.values { return last.credentials }
+        if !mayHaveOwn, let last = lastCredentials, last.secrets == secrets.$values { return last.credentials }
         let credentials = form.credentials(of: operations, secrets: secrets, sources: sources)
-        if !mayHaveOwn { lastCredentials = (secrets.values, credentials) }
+        if !mayHaveOwn { lastCredentials = (secrets.$values, credentials) }
         return credentials
     }
 
@@ -179,7 +179,7 @@ final class RequestMaker {
     }
 
     private func redaction(of secrets: SecretValues) -> Redaction {
-        if secrets.values != redactions.values { redactions = (secrets.values, Redaction(secrets)) }
+        if secrets.$values != redactions.secrets { redactions = (secrets.$values, Redaction(secrets)) }
         return redactions.redaction
     }
 }

@@ -174,7 +174,7 @@ struct RunCommand: Command {
             return try failing {
                 let queue = try OpenQueue(global, environment)
                 try queue.checkTrustOfConfiguration(global)
-                if global.configuration == nil, queue.configurationDigest != nil { queue.spool.noteConfiguration() }
+                if global.configuration == nil, queue.configuration.digest != nil { queue.spool.noteConfiguration() }
                 return queue
             }
         } catch {

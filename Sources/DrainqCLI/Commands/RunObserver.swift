@@ -83,7 +83,7 @@ struct RunObserver {
         let didSomething = hasActed || view.didSomething
         if didSomething {
             counters.countRun(exitStatus: status.rawValue)
-            log.add(LogEvent(summary, status, configuration: queue.configurationDigest, at: .now()))
+            log.add(LogEvent(summary, status, configuration: queue.configuration.digest.map { "\($0)" }, at: .now()))
         }
         record(view, didSomething: didSomething, isEnd: true)
         if hasStarted || didSomething { news.owe(News(.ended, reason: view.inWords)) }

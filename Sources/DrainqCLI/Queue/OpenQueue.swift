@@ -11,8 +11,6 @@ struct OpenQueue {
     var configuration: Configuration
     /// The file of the configuration, as it was read last; `nil` for a queue that has its configuration from elsewhere.
     var source: FollowedConfiguration?
-    /// A digest of the configuration's bytes, for the log; `nil` if the queue has no configuration.
-    var configurationDigest: String?
     /// The directory of the configuration: its relative paths start there.
     var directory: String
     var environment: [String: String]
@@ -33,7 +31,6 @@ struct OpenQueue {
         let bytes = try configurationBytes(at: options.configuration, queue: path)
         let read = try parseConfiguration(bytes, at: options.configuration, queue: path)
         (source, configuration) = (read, read.configuration)
-        configurationDigest = bytes.map(Self.digest(ofConfiguration:))
         directory = absoluteDirectory(of: options.configuration ?? "\(path)/drainq.json")
         self.environment = environment
     }
@@ -58,10 +55,6 @@ struct OpenQueue {
     func reportBrokenConfiguration() {
         guard let message = configurationFailure?.messages.first else { return }
         Messages.error("runs send nothing: \(message.text)", hint: message.hint)
-    }
-
-    static func digest(ofConfiguration bytes: [UInt8]) -> String {
-        "\(Digest(of: String(decoding: bytes, as: UTF8.self)))"
     }
 
     /// Throws if others could have written the queue's own configuration. Trusts one that `--config` names.

@@ -46,11 +46,7 @@ final class RenewedQueue {
                 if !hasChanged { return false }
                 var configuration = source.configuration
                 configuration.transportOfEnvironment = queue.configuration.transportOfEnvironment
-                queue.source = source
-                if configuration == queue.configuration { return false }
-                (queue.configuration, queue.configurationDigest) = (
-                    configuration, bytes.map(OpenQueue.digest(ofConfiguration:))
-                )
+                (queue.source, queue.configuration) = (source, configuration)
                 return true
             }
         } catch {

@@ -43,15 +43,24 @@ package struct ConnectionOptions: Hashable, Sendable {
         case direct
         /// `http://host:port`, `https://…`, `socks5h://…`; the user information may contain `${secret:NAME}`.
         case url(String)
+
+        /// Compares the bytes of urls, which may have passwords.
+        package static func == (left: Proxy, right: Proxy) -> Bool {
+            switch (left, right) {
+            case (.environment, .environment), (.direct, .direct): true
+            case (.url(let left), .url(let right)): left.hasBytes(of: right)
+            case (.environment, _), (.direct, _), (.url, _): false
+            }
+        }
     }
 
     package struct ClientCertificate: Hashable, Sendable {
         /// PEM.
-        package var certificateFile: String
+        @Bytewise package var certificateFile: String
         /// PEM; `nil` if the key is in the certificate's file.
-        package var keyFile: String?
+        @Bytewise package var keyFile: String?
         /// The key's passphrase, usually `${secret:NAME}`.
-        package var passphrase: String?
+        @Bytewise package var passphrase: String?
 
         package init(certificateFile: String, keyFile: String? = nil, passphrase: String? = nil) {
             self.certificateFile = certificateFile
@@ -62,10 +71,10 @@ package struct ConnectionOptions: Hashable, Sendable {
 
     package var proxy: Proxy
     /// The certificate authorities, PEM; `nil` for the system's.
-    package var caFile: String?
+    @Bytewise package var caFile: String?
     package var clientCertificate: ClientCertificate?
     /// The socket to connect to, whatever the url's host is.
-    package var unixSocket: String?
+    @Bytewise package var unixSocket: String?
 
     package init(
         proxy: Proxy = .environment, caFile: String? = nil, clientCertificate: ClientCertificate? = nil,

@@ -14,7 +14,7 @@ package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     package let scheme: Scheme
     /// In lower case; an IPv6 literal keeps its brackets.
-    package let host: String
+    @Bytewise package private(set) var host: String
     package let port: UInt16
 
     /// Parses the origin of an absolute http or https URL, or of a URL template with placeholders behind the host.

@@ -97,7 +97,7 @@ extension OutgoingRequest {
 /// The body file of an operation, as it was when the operation was added. Sent only with the same content.
 package struct BodyFile: Hashable, Sendable {
     /// Absolute.
-    package var path: String
+    @Bytewise package var path: String
     /// In bytes.
     package var length: Int
     /// The time of the last modification, in nanoseconds since 1970.

@@ -6,9 +6,9 @@ package final class RequestBase: Hashable, Sendable {
     package let values: Values
 
     package struct Values: Hashable, Sendable {
-        package var method: String
+        @Bytewise package var method: String
         /// Absolute, `http` or `https`, percent-encoded.
-        package var url: String
+        @Bytewise package var url: String
         /// Streamed instead of a body in memory.
         package var bodyFile: BodyFile?
         package var timeouts = Timeouts()

@@ -7,17 +7,17 @@ struct RequestDraft: Hashable {
         /// The place of the bytes, if they are left in the operation's file.
         var part: FilePart?
         /// The media type, unless a header names another.
-        var type: String?
+        @Bytewise var type: String? = nil
 
         var isEmpty: Bool { (bytes ?? []).isEmpty && file == nil && part == nil }
     }
 
-    var method: String
-    var url: String
+    @Bytewise var method: String
+    @Bytewise var url: String
     /// The route's fields that the operation does not replace, and the operation's own.
     var headers: [HeaderField]
     /// The files of the operation's secrets, by name. A batch has one set of them.
-    var secretFiles: [String: String] = [:]
+    @Bytewise var secretFiles: [String: String] = [:]
     var content = Content()
 
     /// Returns all header fields, including drainq's own.

@@ -35,14 +35,14 @@ package enum SecretSource: Hashable, Sendable {
 
 /// The secrets resolved for one attempt.
 package struct SecretValues: Sendable {
-    package var values: [String: String]
+    @Bytewise package var values: [String: String]
     /// The reasons why secrets are missing, by name; without any part of a secret.
     package var failures: [String: String]
     /// Those of the failures that end by themselves, with the time before they are asked again: a token endpoint does
     /// not answer.
     package var unavailable: [String: Duration]
     /// The files of the secrets that differ from operation to operation, by name.
-    package var files: [String: String]
+    @Bytewise package var files: [String: String]
 
     package init(
         values: [String: String] = [:], failures: [String: String] = [:], unavailable: [String: Duration] = [:],

@@ -14,11 +14,11 @@ extension SpoolDirectory {
         guard case .operation(let stored)? = try read(old) else { return submission.keyed(ownKey(), edit) }
         let (before, after) = (stored.operation.header, submission.header)
         let isSame =
-            before.url == after.url && before.method == after.method
+            before.$url == after.$url && before.$method == after.$method
             && hasSameFile(before.bodyFile, after.bodyFile) && stored.operation.body == submission.operation.body
         let isFirst = if isSame { true } else { try isUntouched(old, stored) }
         let given = after.idempotencyKey
-        let isGiven = given != nil && given != before.idempotencyKey && !after.hasKeyOfEdit
+        let isGiven = given != nil && after.$idempotencyKey != before.$idempotencyKey && !after.hasKeyOfEdit
         // The export may be from before an earlier edit, and lack its key.
         let kept = isGiven || !before.hasKeyOfEdit && !after.hasKeyOfEdit ? given : before.idempotencyKey
         if isFirst {
