@@ -21,6 +21,19 @@ struct SoundnessTests {
         #expect(try bench.names(.new).isEmpty)
     }
 
+    @Test func `a newest value with a name outside the queue does not supersede a good value`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(2) { $0.key = "k" }
+        let newest = try #require(try bench.names(.new).last)
+        try FileManager.default.linkItem(
+            at: bench.directory.appending(path: "new/\(newest)"), to: bench.directory.appending(path: "outside"))
+        let summary = try bench.run()
+        #expect(bench.bodies == ["0"])
+        #expect(summary.delivered == 1 && summary.superseded == 0 && summary.quarantined == 1)
+        #expect(try bench.names(.new).isEmpty)
+    }
+
     /// The newest value of a key, whose file the system does not let this run read or claim.
     @Test(arguments: [false, true])
     func `a newest value that cannot be taken is set aside, its key waits, and the rest goes on`(isRead: Bool) throws {

@@ -163,6 +163,26 @@ struct TrustTests {
         #expect(left.count == 2 && left.allSatisfy { $0.contains("stranger") })
     }
 
+    @Test func `an operation replaces older ones only if a run would send its file`() throws {
+        let newer = try queue.add(["newer"])[0]
+        #expect(try queue.open().successor(newer) != nil)
+        // A move between its link and its unlink.
+        let second = "\(queue.path)/deferred/\(newer.name)"
+        link("\(queue.path)/\(newer.path)", second)
+        #expect(try queue.open().successor(newer) != nil)
+        unlink(second)
+        link("\(queue.path)/\(newer.path)", "\(queue.path)/outside")
+        #expect(try queue.open().successor(newer) == nil)
+        unlink("\(queue.path)/outside")
+        var system = SystemCalls.real
+        system.status = { (descriptor) throws(Errno) in
+            var status = try SystemCalls.real.status(descriptor)
+            if status.kind == .regular { status.owner = 4242 }
+            return status
+        }
+        #expect(try queue.open(system).successor(newer) == nil)
+    }
+
     @Test func `a system error does not make an accepted operation a stranger's file`() throws {
         for index in 1... {
             let fresh = try TemporaryQueue()

@@ -266,10 +266,6 @@ package final class SpoolRun {
     /// operation is a result, for `settle` to put into quarantine. An error of the system is thrown, and the caller
     /// puts the claim back.
     ///
-    /// Another user's file is no operation, whatever its content: the queue believes its canonical name unread, and its
-    /// owner can rewrite the file while it is in flight. Other users submit under names that are not canonical, and
-    /// drainq copies their files.
-    ///
     /// With `leavingBodies` the body of a file of more than `leftLength` bytes stays in the file, and the file stays
     /// open.
     ///
@@ -283,20 +279,18 @@ package final class SpoolRun {
             throw SpoolError(.missing, "read", path)
         }
         guard case .operation(let stored) = file else { return file }
-        let isKnown = try queue.attempt("read", path) { () throws(Errno) in try queue.knowsOwner(of: stored.status) }
-        guard isKnown else {
-            return .notAnOperation(reason: Self.strangers(stored.status.owner))
+        var isOthers = false
+        let objection = try queue.objection(to: stored.status, at: path) { () throws(SpoolError) in
+            // A second name of its inode is an interrupted move, or a link from outside the queue.
+            let links = try removeOtherNames(of: claim)
+            isOthers = links == nil
+            return links ?? 1
         }
-        // A second name of its inode is an interrupted move, or a link from outside the queue.
-        if stored.status.links > 1 {
-            guard let links = try removeOtherNames(of: claim) else {
-                try giveUp(claim)
-                return nil
-            }
-            if links > 1 {
-                return .notAnOperation(reason: "it has another name outside the queue's reach (a hard link)")
-            }
+        if isOthers {
+            try giveUp(claim)
+            return nil
         }
+        if let objection { return .notAnOperation(reason: objection) }
         return file
     }
 

@@ -18,6 +18,22 @@ extension SpoolDirectory {
         }
     }
 
+    /// Returns why the file of a canonical name is no operation, whatever its content; `nil` if a run sends the file.
+    ///
+    /// Another user's file is none: the queue believes its canonical name unread, and its owner can rewrite the file
+    /// while it is in flight. Other users submit under names that are not canonical, and drainq copies their files. A
+    /// file with a name outside the queue can be rewritten in the same way. `links` returns the number of names of a
+    /// file that has several, without those that the queue has given to the file besides the first.
+    func objection(
+        to status: FileStatus, at path: QueuePath, links: () throws(SpoolError) -> Int
+    ) throws(SpoolError) -> String? {
+        if try !attempt("read", path, { () throws(Errno) in try knowsOwner(of: status) }) {
+            return SpoolRun.strangers(status.owner)
+        }
+        if status.links > 1, try links() > 1 { return "it has another name outside the queue's reach (a hard link)" }
+        return nil
+    }
+
     /// Throws `untrusted` if other users can write the configuration in the queue, which names programs to run, or if
     /// it is another user's. Follows a link, and judges its target.
     package func checkTrustOfConfiguration() throws(SpoolError) {
