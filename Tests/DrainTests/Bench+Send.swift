@@ -48,7 +48,8 @@ extension OperationSender.Result {
     /// The result in a word: for a postponement its cause, with the reason in `reason`.
     var word: String {
         switch self {
-        case .duplicate: "duplicate"
+        case .exists(.stays): "duplicate"
+        case .exists(.mayEnd): "being sent"
         case .refused: "refused"
         case .delivered(_, _, let isSettled): isSettled ? "delivered" : "delivered, but not settled"
         case .failed: "failed"

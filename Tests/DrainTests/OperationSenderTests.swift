@@ -61,6 +61,17 @@ struct OperationSenderTests {
         #expect(try isEmpty())
     }
 
+    @Test func `a send beside a send of the same id promises nothing`() throws {
+        let other = try SpoolDirectory(opening: bench.directory.path)
+        var words: [String] = []
+        let result = try bench.send("a") { _ in
+            words = [true, false].compactMap { try? bench.send("a", in: other, queues: $0).word }
+            return .status(422)
+        }
+        #expect(result.word == "failed" && words == ["being sent", "being sent"])
+        #expect(try isEmpty())
+    }
+
     @Test func `refused operations do not hold their destination, however many`() throws {
         for number in 0..<12 { #expect(try bench.send("\(number)") { _ in .status(422) }.word == "failed") }
         let state = try bench.state(of: "http://one")

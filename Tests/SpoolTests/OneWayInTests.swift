@@ -83,15 +83,33 @@ struct OneWayInTests {
         var control = AdmissionControl(Configuration())
         var sent = submission("x")
         guard case .accepted(let claim)? = try run?.accept(&sent, within: &control) else { throw Errno(0) }
-        #expect(try other.state(of: OperationID("x")!) == .claimed)
+        #expect(try other.existing(OperationID("x")!) == .mayEnd)
         // Its server may refuse the operation, and then nothing is kept of it.
         #expect(try accept([submission("x")], in: other).results == [.isBeingSent])
-        guard case .duplicate(of: .claimed)? = try run?.accept(&sent, within: &control) else { throw Errno(0) }
+        guard case .exists(.mayEnd)? = try run?.accept(&sent, within: &control) else { throw Errno(0) }
         #expect(claim.isOpen && queue.names("tmp").isEmpty)
         run = nil
         #expect(try accept([submission("x")], in: other).results == [.duplicate(of: .claimed)])
         try queue.recover()
-        #expect(try other.state(of: OperationID("x")!) == .new && ids() == ["x"])
+        #expect(try other.existing(OperationID("x")!) == .stays(.new) && ids() == ["x"])
+    }
+
+    @Test func `an id is free whose operation send has refused between the search and the answer`() throws {
+        let run = try queue.open().beginRun(now: nil)
+        var control = AdmissionControl(Configuration())
+        var sent = submission("x")
+        guard case .accepted(let claim) = try run.accept(&sent, within: &control) else { throw Errno(0) }
+        var system = SystemCalls.real
+        system.list = { (directory, path, body) throws(Errno) in
+            try SystemCalls.real.list(directory, path, body)
+            if claim.isOpen, String(cString: path).hasSuffix(run.name) {
+                _ = try? run.settle(claim, as: .superseded)
+                try? run.end()
+            }
+        }
+        guard case .accepted = try accept([submission("x")], in: queue.open(system)).results[0] else { throw Errno(0) }
+        #expect(!claim.isOpen && queue.names("claimed").isEmpty)
+        #expect(try ids() == ["x"])
     }
 
     @Test func `send syncs an accepted operation before its claim, and does not sync the claim`() throws {

@@ -21,8 +21,8 @@ package struct OperationSender {
     }
 
     package enum Result {
-        /// An operation of the same id is in the queue already. Nothing was sent.
-        case duplicate(of: QueueState)
+        /// An operation has the same id already. Nothing was sent.
+        case exists(SpoolDirectory.Existing)
         /// The queue did not accept the operation. Nothing was sent.
         case refused(AdmissionRefusal)
         /// `answer` is the body. `isSettled` is false if an error keeps the operation's file in the queue: the file
@@ -134,15 +134,15 @@ package struct OperationSender {
             switch try spoolRun.accept(&submission, within: &control) {
             case .accepted(let claim):
                 return .member(Member(operation: submission.operation, name: claim.name, claim: claim))
-            case .duplicate(let state): return .not(.duplicate(of: state))
+            case .exists(let existing): return .not(.exists(existing))
             case .refused(let refusal): return .not(.refused(refusal))
             }
         }
         if configuration.route(of: submission.header.type).isSequential {
             return .not(.refused(.defect("its route has an order, which needs the queue")))
         }
-        if submission.hasOwnID, let state = try spool.state(of: submission.header.id) {
-            return .not(.duplicate(of: state))
+        if submission.hasOwnID, let existing = try spool.existing(submission.header.id) {
+            return .not(.exists(existing))
         }
         try control.rule.complete(&submission, in: spool)
         if let refusal = try control.rule.objection(to: submission.operation, in: spool) {

@@ -3,7 +3,7 @@ import Policy
 /// One line of `send --json`, schema 1.
 struct SendResult: JSONObject {
     var id: OperationID?
-    /// `delivered`, `queued`, `deferred` (with `--no-queue`) or `failed`; absent for input that is no operation.
+    /// `delivered`, `queued`, `deferred` (not in the queue) or `failed`; absent for input that is no operation.
     var outcome: String?
     var record: AttemptRecord?
     var error: String?
@@ -14,7 +14,8 @@ struct SendResult: JSONObject {
         .maybe("id", .text, "the operation", \.id?.description),
         .maybe(
             "outcome", .word(["delivered", "queued", "deferred", "failed"]),
-            "the outcome; deferred if --no-queue kept it from being queued", \.outcome),
+            "the outcome; deferred if it is not queued: with --no-queue, or while another process sends its id",
+            \.outcome),
         .maybe("status", .count, "the status of the answer", \.record?.status),
         .maybe("rule", .text, "the rule that decided", \.record?.rule),
         .maybe("error", .text, "the reason why it was not delivered") { $0.error ?? $0.record?.error },

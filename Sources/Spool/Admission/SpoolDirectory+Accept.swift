@@ -35,6 +35,7 @@ extension SpoolDirectory {
         _ submissions: [Submission], _ found: [OperationID: Entry], within control: inout AdmissionControl,
         _ durable: Bool, _ allOrNone: Bool, _ replacing: Bool, _ keep: ([Submission], [Acceptance]) -> Void
     ) throws(SpoolError) -> Accepted {
+        let existing = try replacing ? [:] : existing(among: found, durable: durable)
         var isDone = false
         defer { control.endBatch(isDone: isDone, in: self) }
         try control.beginBatch(
@@ -43,25 +44,19 @@ extension SpoolDirectory {
         var results: [Acceptance] = []
         var taken: [(index: Int, file: IncomingFile)] = []
         var seen: [OperationID: QueueState] = [:]
-        var existing: [Entry] = []
         for (index, submission) in submissions.enumerated() {
             let id = submission.header.id
             if let state = seen[id] {
                 results.append(.duplicate(of: state))
                 continue
             }
-            let replaced = found[id]
-            if replacing, replaced == nil {
-                results.append(.isGone)
+            if let existing = existing[id] {
+                results.append(Acceptance(existing))
                 continue
             }
-            if let replaced, !replacing {
-                if try mayEnd(replaced) {
-                    results.append(.isBeingSent)
-                    continue
-                }
-                existing.append(replaced)
-                results.append(.duplicate(of: replaced.state))
+            let replaced = replacing ? found[id] : nil
+            if replacing, replaced == nil {
+                results.append(.isGone)
                 continue
             }
             if replaced?.state == .claimed {
@@ -89,7 +84,6 @@ extension SpoolDirectory {
             for (index, _) in taken { accepted.results[index] = .notAttempted }
             return accepted
         }
-        if durable { try syncExisting(existing) }
         if !taken.isEmpty {
             try control.recordBatch(in: self)
             let unpublished = try publish(taken.map(\.file), durable: durable, allOrNone: allOrNone)
@@ -210,6 +204,13 @@ extension SpoolDirectory {
 }
 
 extension Acceptance {
+    fileprivate init(_ existing: SpoolDirectory.Existing) {
+        switch existing {
+        case .stays(let state): self = .duplicate(of: state)
+        case .mayEnd: self = .isBeingSent
+        }
+    }
+
     fileprivate var keepsOthersOut: Bool {
         switch self {
         case .rejected, .refused, .inFlight, .isBeingSent, .isGone: true

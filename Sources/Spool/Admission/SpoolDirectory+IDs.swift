@@ -4,7 +4,7 @@ package import Policy
 /// Ids of submitters, each of which is in the queue once. A process has the names lock from the search for the ids to
 /// the sync of the added operations. So of several processes that add the same id at the same time only one succeeds,
 /// and the rest find the operation durable, or taken back. A process that died in between may have left an operation
-/// that is not durable, hence `syncExisting` before any answer that an id is there already.
+/// that is not durable, hence the sync in `existing` before any answer that an id is there already.
 ///
 /// Random ids need no lock: no two operations have the same.
 extension SpoolDirectory {
@@ -44,23 +44,43 @@ extension SpoolDirectory {
         return found
     }
 
-    /// Syncs operations that another process has added and may not have synced: the file, then its name. An
-    /// operation that is gone meanwhile was in the queue, and was delivered or dropped.
-    func syncExisting(_ entries: [Entry]) throws(SpoolError) {
-        if entries.isEmpty { return }
-        if entries.count >= Self.groupSize {
-            return try attempt("sync", QueuePath(".")) { () throws(Errno) in try system.syncfs(root) }
-        }
-        for entry in entries {
-            var entry = entry
-            // Only a run can move the operation now: it claims and settles it, once for each attempt.
-            for _ in 0..<100 {
-                if try syncIfThere(QueuePath(entry.path)) { break }
-                let again = try withNamesLock { () throws(SpoolError) in try find([entry.name.id]) }
-                guard let existing = again[entry.name.id] else { break }
-                entry = existing
+    /// The operation that has an id already.
+    package enum Existing: Hashable, Sendable {
+        /// It is in this state, as durable as an accepted operation if the caller asked for that.
+        case stays(QueueState)
+        /// A living process has it that may keep nothing of it (`SpoolDirectory.mayEnd`).
+        case mayEnd
+    }
+
+    /// Returns what the found operations are to a new operation of their id, without those that are gone meanwhile:
+    /// their ids are free. The caller has the names lock.
+    ///
+    /// Syncs each operation that stays, the file, then its name: the process that has added it may not have synced it.
+    /// A process that ends between the search and the question for it has put its operation back, or has kept nothing.
+    func existing(
+        among found: [OperationID: Entry], durable: Bool
+    ) throws(SpoolError) -> [OperationID: Existing] {
+        var existing: [OperationID: Existing] = [:]
+        var open = found
+        // Only a run can move an operation now: it claims and settles it, once for each attempt.
+        for _ in 0..<100 where !open.isEmpty {
+            let isGrouped = durable && open.count >= Self.groupSize
+            if isGrouped { try attempt("sync", QueuePath(".")) { () throws(Errno) in try system.syncfs(root) } }
+            var moved: [OperationID] = []
+            for (id, entry) in open {
+                let path = QueuePath(entry.path)
+                if try mayEnd(entry) {
+                    existing[id] = .mayEnd
+                } else if try durable && !isGrouped ? syncIfThere(path) : status(path, "look at") != nil {
+                    existing[id] = .stays(entry.state)
+                } else {
+                    moved.append(id)
+                }
             }
+            open = try find(moved)
         }
+        for id in open.keys { existing[id] = .mayEnd }
+        return existing
     }
 
     /// Syncs a file and its directory. Returns false if the file was not in its place after the sync of the directory.

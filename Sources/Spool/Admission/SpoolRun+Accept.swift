@@ -15,10 +15,7 @@ extension SpoolRun {
         try confirm()
         let id = submission.header.id
         return try queue.withIDs(submission.hasOwnID ? [id] : []) { found throws(SpoolError) in
-            if let existing = found[id] {
-                try queue.syncExisting([existing])
-                return .duplicate(of: existing.state)
-            }
+            if let existing = try queue.existing(among: found, durable: true)[id] { return .exists(existing) }
             defer { control.endBatch(isDone: false, in: queue) }
             try control.beginBatch(queue, [submission], allOrNone: false)
             switch try control.admit(&submission, isCandidate: false, queue) {
@@ -37,19 +34,15 @@ extension SpoolRun {
 
     package enum AcceptResult: Sendable {
         case accepted(Claim)
-        /// An operation of that id is in the queue already, durably.
-        case duplicate(of: QueueState)
+        /// An operation has that id already, durably if it stays. Nothing was done.
+        case exists(SpoolDirectory.Existing)
         case refused(AdmissionRefusal)
     }
 }
 
 extension SpoolDirectory {
-    /// Returns the state of the operation with this id, once the operation is durable; `nil` if there is none.
-    package func state(of id: OperationID) throws(SpoolError) -> QueueState? {
-        try withIDs([id]) { found throws(SpoolError) in
-            guard let existing = found[id] else { return nil }
-            try syncExisting([existing])
-            return existing.state
-        }
+    /// Returns the operation that has this id already, durable if it stays; `nil` if there is none.
+    package func existing(_ id: OperationID) throws(SpoolError) -> Existing? {
+        try withIDs([id]) { found throws(SpoolError) in try existing(among: found, durable: true)[id] }
     }
 }

@@ -25,7 +25,8 @@ extension Universe {
         switch result {
         case .delivered: return .delivered
         case .failed: return .failed
-        case .duplicate: return .duplicate
+        case .exists(.stays): return .duplicate
+        case .exists(.mayEnd): return .notAttempted
         case .refused(.limit): return .full
         case .refused(.defect): return .refused
         case .postponed(let postponement):
