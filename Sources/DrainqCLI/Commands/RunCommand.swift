@@ -229,9 +229,7 @@ struct RunCommand: Command {
                 return (queue.configuration, stayingWorld(of: queue))
             }
             world.reportsDue = { summary in
-                let isWritten = observer.endPass(summary, exitStatus(of: summary))
-                if isWritten != nil { reporter.endPass() }
-                return isWritten ?? true
+                observer.endPass(summary, exitStatus(of: summary)) { reporter.endPass() }
             }
             return world
         }

@@ -57,13 +57,14 @@ struct RunObserver {
     }
 
     /// Records the end of a pass as the end of a run, if anything has happened since the last record, or a minute has
-    /// passed; otherwise returns `nil`. Returns false if the log, the counters or what hooks are owed could not be
-    /// written: the next record has them.
-    mutating func endPass(_ summary: RunSummary, _ status: ExitStatus) -> Bool? {
-        guard hasNews || clock.instant() >= nextRecord else { return nil }
+    /// passed. `mailing` records what mail has told and is owed, and returns whether this was written. Returns false if
+    /// the log, the counters or what hooks or mail are owed could not be written: the next record has them.
+    mutating func endPass(_ summary: RunSummary, _ status: ExitStatus, mailing: () -> Bool) -> Bool {
+        guard hasNews || clock.instant() >= nextRecord else { return true }
         hasWritten = true
         record(SummaryView(summary, status), didSomething: hasNews)
         callHooks(with: conditions)
+        if !mailing() { hasWritten = false }
         hasNews = !hasWritten
         return hasWritten
     }

@@ -34,6 +34,10 @@ struct RunReporter {
     private var began = Timestamp.now()
     private var failures = 0
     private var quarantinedCount = 0
+    /// The subjects of due mails that this run has reported and could not record.
+    private var unrecorded: Set<ReportLedger.Subject> = []
+    /// The codes of the errors in recording that the reporter has reported.
+    private var causes: Set<Int32> = []
 
     init(
         detail: Detail, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false,
@@ -112,7 +116,7 @@ struct RunReporter {
         switch detail {
         case .silent: break
         case .json: JSONLine.write(SummaryView(summary, status))
-        case .actionable: reportOthers()
+        case .actionable: _ = reportOthers()
         case .everything: Messages.notice(sentence(summary))
         }
         if showsStats {
@@ -122,17 +126,19 @@ struct RunReporter {
         }
     }
 
-    /// Reports the end of a pass as the end of a run, and begins anew.
-    mutating func endPass() {
-        guard detail == .actionable else { return }
-        reportOthers()
+    /// Reports the end of a pass as the end of a run, and begins anew. Returns false if later runs would not know of what
+    /// this pass has reported or kept quiet about: the next record has it.
+    mutating func endPass() -> Bool {
+        guard detail == .actionable else { return true }
+        let isRecorded = reportOthers()
         (failures, quarantinedCount) = (0, 0)
-        readMail()
+        if isRecorded { readMail() }
+        return isRecorded
     }
 
     /// Reports the number of what `actionable` left out, and what earlier runs kept quiet about. Records for later runs
-    /// what this one reported.
-    private func reportOthers() {
+    /// what this one reported and kept quiet about. Returns whether this was written.
+    private mutating func reportOthers() -> Bool {
         if failures > Self.shown {
             Messages.error(
                 "and \(InWords.count(failures - Self.shown, "more operation")) failed",
@@ -143,17 +149,19 @@ struct RunReporter {
                 "and \(quarantinedCount - Self.shown) more files are in quarantine",
                 hint: pasted("list", "--state", "quarantined"))
         }
-        guard let spool, !news.isEmpty || told.hasDueMail(at: began) else { return }
+        guard let spool, !news.isEmpty || told.hasDueMail(at: began) else { return true }
         do throws(SpoolError) {
             try StateFile.reports.update(ReportLedger(), in: spool) {
                 $0.add(news)
-                for (subject, waited) in $0.takeDueMail(at: began) {
+                for (subject, waited) in $0.takeDueMail(at: began) where unrecorded.insert(subject).inserted {
                     guard let sentence = sentence(of: subject, waited) else { continue }
                     Messages.error(sentence, hint: pasted("list", "--state", "failed"))
                 }
             }
+            return true
         } catch {
-            Messages.warning(error.description, hint: error.hint)
+            if causes.insert(error.code).inserted { Messages.warning(error.description, hint: error.hint) }
+            return false
         }
     }
 
@@ -161,7 +169,7 @@ struct RunReporter {
 
     /// Reads what earlier runs have told. A file that cannot be read counts as empty: the run then reports everything.
     private mutating func readMail() {
-        (news, began) = (ReportLedger(), .now())
+        (news, began, unrecorded) = (ReportLedger(), .now(), [])
         // try?: see above.
         told = spool.flatMap { try? StateFile.reports.read(ReportLedger.self, in: $0) } ?? ReportLedger()
     }
