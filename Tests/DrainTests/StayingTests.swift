@@ -56,6 +56,28 @@ struct StayingTests {
         #expect(!isFree.contains(false))
     }
 
+    @Test func `a run reports a failure of a dead run once, however often it cannot write the report`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        var world = bench.world { _ in .status(422) }
+        world.reportsDue = { _ in false }
+        #expect(try run(bench, RunOptions(), world).failed == 1)
+        let claimed = bench.directory.appending(path: "claimed").path
+        #expect(try FileManager.default.contentsOfDirectory(atPath: claimed).count == 1)
+        var writes = 0
+        world.reportsDue = { _ in
+            writes += 1
+            return writes > 4
+        }
+        var found = 0
+        let summary = try Run(
+            spool: bench.spool, configuration: bench.configuration, options: RunOptions(stay: .during(.seconds(20))),
+            world: world
+        ) { if case .foundFailed = $0 { found += 1 } }()
+        #expect(found == 1 && summary.failed == 1 && writes > 4)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: claimed).isEmpty)
+    }
+
     @Test func `a run that gets no slot lists again in a second, not at once`() throws {
         let bench = try Bench()
         bench.configuration.destinations["http://one"] = DestinationSettings(concurrency: 1)

@@ -100,8 +100,11 @@ struct Passes: ~Copyable {
     mutating func begin() throws(SpoolError) {
         func finish(_ claim: Claim) throws(SpoolError) { try dispatch.settling.supersedeDeadLetters(by: claim) }
         func tell(_ failures: [UntoldFailure]) throws(SpoolError) -> Bool {
-            tally.foundFailed(try parts.spool.events(of: failures, by: parts.configuration, at: clock.now()))
-            return parts.world.reportsDue(summary)
+            try tally.foundFailed(failures) { (new) throws(SpoolError) in
+                try parts.spool.events(of: new, by: parts.configuration, at: clock.now())
+            } write: {
+                parts.world.reportsDue(summary)
+            }
         }
         tally.count(try spoolRun.recover(now: clock.now(), finishing: finish, telling: tell))
     }

@@ -10,6 +10,8 @@ final class RunTally {
     private(set) var lastError: SpoolError?
     /// The errors reported by the run. A full disk is one error, whatever the path.
     private var told: Set<String> = []
+    /// The failures of dead runs that this run has reported, and whose reports are not written yet.
+    private var unwritten: Set<UntoldFailure> = []
     private let clock: RunClock
     private let started: ContinuousClock.Instant
     private let report: (RunEvent) -> Void
@@ -77,13 +79,23 @@ final class RunTally {
         tell(isSent ? .attempted(event) : .settledUnsent(event))
     }
 
-    /// Counts and reports operations that a dead run has failed.
-    func foundFailed(_ events: [AttemptEvent]) {
-        for event in events {
+    /// Counts and reports operations that a dead run has failed, without those that this run has reported before.
+    /// `events` makes their events. `write` returns whether all reports of the run are written: until then a later
+    /// recovery finds the same failures again.
+    func foundFailed(
+        _ failures: [UntoldFailure], events: ([UntoldFailure]) throws(SpoolError) -> [AttemptEvent],
+        write: () -> Bool
+    ) throws(SpoolError) -> Bool {
+        let new = failures.filter { !unwritten.contains($0) }
+        for event in new.isEmpty ? [] : try events(new) {
             summary.failed += 1
             if event.record.ruleCode == .expired { summary.expired += 1 }
             tell(.foundFailed(event))
         }
+        unwritten.formUnion(new)
+        guard write() else { return false }
+        unwritten.subtract(failures)
+        return true
     }
 
     // MARK: - The end
