@@ -20,6 +20,14 @@ extension ReportLedger {
             break
         }
     }
+
+    /// Counts a failure for mail. `told` is the ledger of earlier runs. Returns the subject under which it counts.
+    @discardableResult
+    package mutating func oweMail(of failure: AttemptEvent, knowing told: ReportLedger) -> Subject {
+        let subject = told.counted(.mail(Cause(failure.record), at: failure.destination), in: self)
+        owe(News(.failed, failure.destination, reason: failure.record.cause), to: subject)
+        return subject
+    }
 }
 
 extension News {

@@ -38,8 +38,8 @@ struct CheckCommand: Command {
         write to, and the path to it), removes files that dead writers left in `tmp/`, returns the claims of dead runs \
         as the next run would, finishes interrupted moves, removes files that a move left behind, writes an unreadable \
         `state/format` again, renames other unreadable documents in `state/` to a name that ends in `.damaged`, and \
-        removes reasons without a file in `quarantine/`. A run is alive if it has its lock; its age is no evidence. The exit status is \
-        0 if no damage is left.
+        removes reasons without a file in `quarantine/`. The next run reports the operations that dead runs have failed and \
+        not reported. A run is alive if it has its lock; its age is no evidence. The exit status is 0 if no damage is left.
         """,
         onlyPrints: true,
         examples: [

@@ -13,8 +13,8 @@ extension OpenQueue {
         }
     }
 
-    /// Adds what a command has met or done, as a run would report it, to the log and the counters, and leaves it to the
-    /// next run for its hooks. Each of them is tried; throws the first error.
+    /// Adds what a command has met or done, as a run would report it, to the log and the counters. Leaves it to the next
+    /// run for its hooks, and a dead run's failures also for its mail. Each of them is tried; throws the first error.
     func note(_ events: [RunEvent], owing others: [News] = []) throws(SpoolError) {
         if events.isEmpty { return }
         let now = Timestamp.now()
@@ -32,9 +32,14 @@ extension OpenQueue {
         let lines = recorder.take()
         attempt { () throws(SpoolError) in try spool.log(lines, upTo: configuration.log, at: now) }
         if !counters.isEmpty { attempt { () throws(SpoolError) in try counters.addToFile(in: spool) } }
-        if !news.isEmpty, !configuration.hooks.commands.isEmpty {
+        if configuration.hooks.commands.isEmpty { news = ReportLedger() }
+        let failures = events.compactMap { if case .foundFailed(let failure) = $0 { failure } else { nil } }
+        if !news.isEmpty || !failures.isEmpty {
             attempt { () throws(SpoolError) in
-                try StateFile.reports.update(ReportLedger(), in: spool) { $0.add(news) }
+                try StateFile.reports.update(ReportLedger(), in: spool) { ledger in
+                    ledger.add(news)
+                    for failure in failures { ledger.oweMail(of: failure, knowing: ledger) }
+                }
             }
         }
         if let first { throw first }

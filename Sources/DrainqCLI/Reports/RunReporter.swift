@@ -180,9 +180,13 @@ struct RunReporter {
         let count = (waited.owed?.count ?? 0) - (isQuiet ? 0 : news.owed(subject))
         let (place, isHeld) = ("'\(subject.destination ?? "")'", waited.stands == true)
         if count <= 0 { return isHeld && isQuiet ? "\(place) is held: \(subject)" : nil }
-        let time = InWords.rough(max(began - (waited.told ?? began), .zero))
-        return "\(InWords.count(count, "more operation")) failed at \(place) in the last \(time): \(subject)"
-            + (isHeld ? "; the destination is held" : "")
+        let held = isHeld ? "; the destination is held" : ""
+        // No mail has told of the cause before: `check --repair` has found the failures.
+        guard let last = waited.told else {
+            return "\(InWords.count(count, "operation")) failed at \(place): \(subject)\(held)"
+        }
+        let time = InWords.rough(max(began - last, .zero))
+        return "\(InWords.count(count, "more operation")) failed at \(place) in the last \(time): \(subject)\(held)"
     }
 
     // MARK: - One event
@@ -215,8 +219,7 @@ struct RunReporter {
     private mutating func take(_ event: AttemptEvent) {
         if event.hasFailed {
             if spool != nil {
-                let subject = told.counted(.mail(Cause(event.record), at: event.destination), in: news)
-                news.owe(News(.failed, event.destination, reason: event.record.cause), to: subject)
+                let subject = news.oweMail(of: event, knowing: told)
                 // No cause is told twice within the hour. The exit status and the metrics still count the failure.
                 if told.isQuiet(subject, at: began) { return }
             }
