@@ -15,7 +15,5 @@ package struct ConfigurationError: Hashable, Sendable, CustomStringConvertible {
     /// `drainq.json:12:26: routes.default.timeouts.total: '2 minuts' is not a duration`
     ///
     /// Contains the user's text as written: the printer escapes control characters.
-    package var description: String {
-        "\(file):\(line):\(column): " + (path.map { "\($0): " } ?? "") + reason
-    }
+    package var description: String { "\(file):\(line):\(column): " + (path.map { "\($0): " } ?? "") + reason }
 }

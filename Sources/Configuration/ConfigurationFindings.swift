@@ -58,8 +58,7 @@ struct ConfigurationFindings {
         return body(&self)
     }
 
-    /// Adds an error about the members of an object together: at the member that must be changed, or at the object if
-    /// that member is inherited.
+    /// Adds an error about members of an object together: at the one to change, or at the object if that is inherited.
     mutating func add(_ problem: RouteProblem, in object: JSON5Value.Member) {
         guard case .object(let members) = object.value.content, let key = problem.key else {
             add(problem.reason, at: object.position, hint: problem.hint)

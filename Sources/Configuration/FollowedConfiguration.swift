@@ -10,8 +10,7 @@ package struct FollowedConfiguration: Sendable {
     /// The bytes of `configuration`; `nil` stands for a queue without a file.
     private var bytes: [UInt8]?
 
-    /// Reads the bytes of `file`. Relative paths in the file start at `directory`. Without bytes the configuration has
-    /// the defaults.
+    /// Reads the bytes of `file`, whose relative paths start at `directory`. Without bytes it has the defaults.
     package init(_ bytes: [UInt8]?, of file: String, directory: String) throws(ConfigurationErrors) {
         configuration = try Self.read(bytes, file, directory)
         (self.bytes, self.file, self.directory) = (bytes, file, directory)

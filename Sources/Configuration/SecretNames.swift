@@ -4,8 +4,7 @@ import Policy
 func isName(_ text: String) -> Bool { TypeName(text) != nil }
 
 extension ConfigurationFindings {
-    /// Checks a template and notes its names of secrets and kept values. Returns `false`, and adds an error, if it is
-    /// wrong.
+    /// Checks a template and notes its names of secrets and kept values. Returns `false`, and adds an error, if wrong.
     @discardableResult
     mutating func check(_ text: String, as use: TemplateUse, at position: SourcePosition) -> Bool {
         do throws(RouteProblem) {

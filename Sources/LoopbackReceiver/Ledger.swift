@@ -26,9 +26,7 @@ final class Ledger: Sendable {
 
     private let entries = Mutex(Entries())
 
-    func read<Value: Sendable>(_ look: (borrowing Entries) -> Value) -> Value {
-        entries.withLock { look($0) }
-    }
+    func read<Value: Sendable>(_ look: (borrowing Entries) -> Value) -> Value { entries.withLock { look($0) } }
 
     func note<Value: Sendable>(_ change: (inout Entries) -> Value) -> Value {
         entries.withLock { entries in

@@ -3,8 +3,7 @@ import CSystem
 /// An HTTP/1.1 server on this machine that answers by a script and records its requests.
 ///
 /// One thread accepts connections, and each connection has a thread. A request is recorded once it has arrived
-/// completely; pipelined requests are answered one after the other. The server stops on `stop()`, and when its last
-/// reference goes.
+/// completely; pipelined requests are answered in turn. The server stops on `stop()`, and with its last reference.
 package final class LoopbackReceiver: Sendable {
     /// `http://127.0.0.1:PORT`, without a slash at the end; the path of a unix socket.
     package let url: String

@@ -19,8 +19,7 @@ package final class Responder: Sendable {
         self.isMute = isMute
     }
 
-    /// Starts the thread that accepts connections, and takes over the listening socket. Returns false if the system
-    /// starts no thread.
+    /// Takes over the listening socket, and starts the thread that accepts connections; false if there is none.
     func start(at listener: Int32) -> Bool {
         ledger.note { $0.listener = listener }
         return beginThread { self.accept(at: listener) }

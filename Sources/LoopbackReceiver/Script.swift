@@ -31,8 +31,7 @@ package struct Script: Sendable {
         }
     }
 
-    /// Returns a script that calls a closure with the request and the number of requests before it. One request at a
-    /// time is decided.
+    /// Returns a script that calls a closure with the request and the number of those before it, one after the other.
     package static func deciding(_ decision: @escaping @Sendable (ReceivedRequest, Int) -> Answer) -> Script {
         Script { request, _ in decision(request, request.number - 1).play }
     }

@@ -35,8 +35,7 @@ package final class OpenFile: Hashable, Sendable {
     private let read: Read
     private let close: @Sendable (_ descriptor: Int32) -> Void
 
-    /// A function that reads once at an offset, as pread(2). Returns the number of bytes read, 0 at the end of the
-    /// file, `nil` on an error.
+    /// Reads once at an offset, as pread(2). Returns the number of bytes, 0 at the end of the file, `nil` on an error.
     package typealias Read = @Sendable (_ descriptor: Int32, _ offset: Int, UnsafeMutableRawBufferPointer) -> Int?
 
     package init(

@@ -100,8 +100,7 @@ package struct News: Hashable, Codable, Sendable {
     package var destination: String?
     /// The reason of the last event of destinations and runs; of the first event otherwise.
     package var reason: String
-    /// The number of destinations (`held`, `down`, `backlog` and their ends), of runs (`started`, `ended`), otherwise
-    /// of operations or files.
+    /// The number of destinations (`held`, `down`, `backlog` and their ends), runs (`started`, `ended`), or operations.
     package var count: Int
     /// The ids of the first operations or files, at most `idsTold`; empty for destinations and runs.
     package private(set) var ids: [String]

@@ -1,9 +1,8 @@
 /// Returns the candidate that `word` most likely means; `nil` if none is near.
 ///
-/// A candidate is near if at most three edits turn `word` into it (insert, delete, replace, swap two neighbours), and
-/// at most one edit per three letters, but one is always allowed. A candidate of four letters or more is near as well
-/// if `word` is another form of it: `retries` means `retry`. So is the only candidate that begins with a `word` of
-/// three letters or more.
+/// A candidate is near if at most three edits turn `word` into it (insert, delete, replace, swap neighbours), and at
+/// most one edit per three letters, but one is always allowed. One of four letters or more is near as well if `word` is
+/// another form of it: `retries` means `retry`. So is the only one that begins with a `word` of three letters or more.
 package func nearest(to word: String, in candidates: [String]) -> String? {
     var best: (candidate: String, distance: Int)?
     for candidate in candidates {

@@ -102,9 +102,7 @@ extension Rate {
         self.init(count: Int(count), per: unit.length)
     }
 
-    package var quantity: String {
-        "\(count)/" + (Self.units.first { $0.length == per }?.name ?? per.quantity)
-    }
+    package var quantity: String { "\(count)/" + (Self.units.first { $0.length == per }?.name ?? per.quantity) }
 
     private static let units: [(name: String, length: Duration)] = [
         ("s", .seconds(1)), ("m", .seconds(60)), ("h", .seconds(3_600)), ("d", .seconds(86_400)),

@@ -77,9 +77,7 @@ extension String {
 
 extension Unicode.Scalar {
     /// The byte that the scalar carries; `nil` for an ordinary scalar.
-    var carriedByte: UInt8? {
-        (0x10FF80...0x10FFFF).contains(value) ? UInt8(truncatingIfNeeded: value) : nil
-    }
+    var carriedByte: UInt8? { (0x10FF80...0x10FFFF).contains(value) ? UInt8(truncatingIfNeeded: value) : nil }
 }
 
 extension UInt8 {

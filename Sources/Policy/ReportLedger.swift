@@ -15,8 +15,7 @@ package struct ReportLedger: Hashable, Sendable {
     package static let mailInterval = Duration.seconds(3600)
     /// The upper bound of entries of a listener. Operations with their own urls may have any number of destinations.
     static let mostRemembered = 1000
-    /// The most causes of one status at one destination that are told apart by their words: a server may write the name
-    /// of each operation.
+    /// The most causes of one status at one destination that words tell apart: a server may write operations' names.
     static let mostWords = 3
 
     package enum Listener: String, Codable, CaseIterable, Sendable {
@@ -116,8 +115,7 @@ package struct ReportLedger: Hashable, Sendable {
     /// Returns the number of reports that wait about a subject.
     package func owed(_ subject: Subject) -> Int { entries[subject]?.owed?.count ?? 0 }
 
-    /// Records the mail about a hold. `storm` is the subject of the failures for which the storm guard holds the
-    /// destination.
+    /// Records the mail about a hold. `storm` is the subject of the failures for which the storm guard holds.
     package mutating func beginHold(of destination: String, storm: Subject?, at now: Timestamp) {
         entries[.hold(of: destination)] = Entry(told: now, stands: true)
         if let storm { entries[storm, default: Entry()].stands = true }
@@ -139,8 +137,7 @@ package struct ReportLedger: Hashable, Sendable {
         entries.contains { isDue($0.key, $0.value, .mail, Self.mailInterval, now) }
     }
 
-    /// Returns the mails about failures that are due, with what waited for them, sorted by destination and cause.
-    /// Records them as told.
+    /// Returns the due mails about failures, with what waited for them, by destination and cause. Records them as told.
     package mutating func takeDueMail(at now: Timestamp) -> [(subject: Subject, waited: Entry)] {
         takeDue(.mail, Self.mailInterval, now)
     }
@@ -198,8 +195,7 @@ package struct ReportLedger: Hashable, Sendable {
 
     // MARK: - Both
 
-    /// Returns whether the last report is not older than `interval`. A report in the future does not count: the clock
-    /// was set back since.
+    /// Returns whether the last report is at most `interval` old. One in the future is not: the clock was set back.
     private func isRecent(_ subject: Subject, _ interval: Duration, _ now: Timestamp) -> Bool {
         entries[subject]?.told.map { $0 <= now && now - $0 < interval } ?? false
     }
@@ -220,8 +216,7 @@ package struct ReportLedger: Hashable, Sendable {
         return due.sorted { $0.key.order < $1.key.order }.map { ($0.key, $0.value) }
     }
 
-    /// Forgets what no run has to know any more. Beyond `mostRemembered` forgets the entries whose reports are oldest,
-    /// conditions that go on last.
+    /// Forgets what no run has to know. Beyond `mostRemembered` also the oldest reports, conditions that go on last.
     private mutating func forget(_ listener: Listener, _ interval: Duration, _ now: Timestamp) {
         entries = entries.filter { subject, entry in
             subject.listener != listener || entry.owed != nil || entry.stands == true

@@ -17,17 +17,17 @@ enum Sizes {
 
         "CZlib": 105,
 
-        "Configuration": 3_353,
+        "Configuration": 3_348,
 
         "Delivery": 5_987,
 
-        "Drain": 9_527,
+        "Drain": 9_518,
 
-        "DrainqCLI": 14_551,
+        "DrainqCLI": 14_486,
 
-        "LoopbackReceiver": 848,
+        "LoopbackReceiver": 843,
 
-        "Policy": 14_387,
+        "Policy": 14_282,
 
         "Spool": 11_001,
 

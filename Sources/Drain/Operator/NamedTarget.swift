@@ -1,7 +1,6 @@
 package import Policy
 
-/// The name of an operation (its id) or of a file in quarantine, as a user gives it to a command.
-/// `drainq list` shows both.
+/// The name of an operation (its id) or of a file in quarantine, as `drainq list` shows and a user gives it.
 package enum NamedTarget: Hashable, Sendable, CustomStringConvertible {
     case id(OperationID)
     case file(String)

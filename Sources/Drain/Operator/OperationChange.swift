@@ -59,8 +59,7 @@ package struct OperationChange {
         due = if case .retry(spacing: .some, asNewest: _) = action { now } else { nil }
     }
 
-    /// Makes the change. After an error, `hasBegun` says whether an operation has changed; files in quarantine come
-    /// last.
+    /// Makes the change. After an error, `hasBegun` says whether an operation has changed; quarantine comes last.
     package mutating func perform(on choice: Choice) throws(SpoolError) {
         // A retry as the newest that died may have left both of its files.
         try spool.completeCommittedBatches()
@@ -256,8 +255,7 @@ package struct OperationChange {
         return due + spacing * count
     }
 
-    /// Ends the parking of operations: the next run sends each, and does not wait for a witness. After a crash they are
-    /// parked as before.
+    /// Ends the parking of operations: the next run sends each without a witness. After a crash they are parked again.
     private func unpark(_ entries: [Entry]) throws(SpoolError) {
         let ids = Set(entries.map(\.name.id))
         let events = try DestinationsFile(spool: spool).read().destinations.flatMap { name, state in

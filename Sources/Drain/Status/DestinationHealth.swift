@@ -43,9 +43,7 @@ package struct DestinationHealth: Hashable, Sendable {
 
 extension QueueCount.DestinationCount {
     /// The number of operations that wait, for whatever reason, or are in flight.
-    package var waiting: Int {
-        [.new, .deferred, .held, .claimed].reduce(0) { $0 + (operations[$1] ?? 0) }
-    }
+    package var waiting: Int { [.new, .deferred, .held, .claimed].reduce(0) { $0 + (operations[$1] ?? 0) } }
 
     /// Returns what is known of the destination. A trouble without an operation that waits or failed is nobody's.
     package func health(at now: Timestamp) -> DestinationHealth {

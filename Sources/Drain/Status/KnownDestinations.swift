@@ -43,8 +43,7 @@ package struct KnownDestinations {
         failed = try view.failedSequences()
     }
 
-    /// Reads the states as the other initializer does. Takes a newer drainq's file for one that cannot be read, since
-    /// the caller only shows what is known.
+    /// Reads the states, and takes a newer drainq's file for an unreadable one: the caller only shows what is known.
     package init(showing spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp) throws(SpoolError) {
         do throws(SpoolError) {
             try self.init(of: spool, configuration, at: now)

@@ -48,8 +48,7 @@ package struct QueueCount {
     package private(set) var heldByThemselves = 0
     /// The number of operations held behind a failed operation of their sequence.
     package private(set) var heldBehindFailed = 0
-    /// The number of operations that the next run may send now: waiting ones, and those that dead runs have claimed. A
-    /// paused queue has none.
+    /// The operations that the next run may send now: waiting ones, and claims of dead runs. A paused queue has none.
     package private(set) var due = 0
     private let runs: (alive: Set<String>, dead: Set<String>)
     private let isPaused: Bool

@@ -27,8 +27,7 @@ struct QueueRoom {
         }
     }
 
-    /// Returns the limit that keeps a further operation of the usual size out; `nil` if there is room, or if older
-    /// operations make room.
+    /// Returns the limit that keeps an operation of usual size out; `nil` if there is room, or older ones make room.
     func fullLimit(in spool: SpoolDirectory) throws(SpoolError) -> FullLimit? {
         if limits.whenFull == .dropOldest { return nil }
         if let limit = limits.operations, singles +| groups.count >= limit { return .operations(limit) }

@@ -1,7 +1,6 @@
 package import Policy
 
-/// Operations of a destination that are due since before runs that came, and that none of these runs sent, or sent to
-/// the end.
+/// Operations of a destination that are due since before runs that came and did not send them, or not to the end.
 package struct Unsent: Hashable, Sendable {
     package private(set) var count = 0
     /// Since when runs have passed over the first of them.

@@ -42,9 +42,7 @@ package struct CommandDescription: Sendable {
     package static let visible = commands.filter { !$0.isHidden }.map { $0.description }
 
     /// Returns the description of the command with this name, and makes no other; `nil` if there is no such command.
-    static func named(_ name: String) -> CommandDescription? {
-        commands.first { $0.name == name }?.description
-    }
+    static func named(_ name: String) -> CommandDescription? { commands.first { $0.name == name }?.description }
 
     /// The usage as help shows it: `drainq add [OPTIONS] [FILE...]`.
     var usage: String {

@@ -17,8 +17,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
         messages = [Message(text: text, hint: hint)]
     }
 
-    /// Makes a failure of an error. With `hasBegun` the status is `inputOutput`: the others say that nothing was
-    /// attempted.
+    /// Makes a failure of an error. With `hasBegun` the status is `inputOutput`: others say that nothing was attempted.
     package init(_ error: SpoolError, hasBegun: Bool = false) {
         self.init(hasBegun ? .inputOutput : ExitStatus(of: error), error.description, hint: error.hint)
     }

@@ -34,9 +34,7 @@ package struct OptionDescription: Hashable, Sendable {
     }
 
     /// The commands that have exactly this option, in the order of the documents.
-    package var commands: [String] {
-        CommandDescription.table.filter { $0.options.contains(self) }.map(\.name)
-    }
+    package var commands: [String] { CommandDescription.table.filter { $0.options.contains(self) }.map(\.name) }
 
     /// The visible commands that take the option (`isOnly`), or the visible commands that do not: the shorter list.
     /// `nil` if all commands take the option.
@@ -51,8 +49,7 @@ package struct OptionDescription: Hashable, Sendable {
     /// The first command, in the order of the documents, that has this option: the manual explains the option there.
     var home: String? { CommandDescription.visible.first { $0.options.contains(self) }?.name }
 
-    /// All options, each once: those of a single group in the order of the commands, filters and global options in the
-    /// order of their names.
+    /// All options, each once: own ones in the order of the commands, filters and global ones in the order of names.
     package static let table: [OptionDescription] = {
         var seen: Set<OptionDescription> = []
         let all = CommandDescription.table.flatMap(\.options).filter { seen.insert($0).inserted }

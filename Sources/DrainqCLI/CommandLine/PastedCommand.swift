@@ -2,8 +2,7 @@ import Policy
 import Spool
 import Synchronization
 
-/// The queue and the configuration of a command line, which commands in messages name too; `nil` for one that the
-/// command line does not name.
+/// The queue and the configuration of a command line, which commands in messages name too; `nil` for one not named.
 struct NamedPlace: Hashable, Sendable {
     var queue: String?
     var configuration: String?

@@ -99,8 +99,7 @@ private final class ActionReport {
     /// The number of operations and files that changed, and the first of their ids.
     private(set) var changedCount = 0
     private(set) var changed: [String] = []
-    /// The marks of failed operations and files in quarantine that the command has named and left, at most
-    /// `SeenFiles.most`.
+    /// The marks of failed operations and files in quarantine that were named and left, at most `SeenFiles.most`.
     private(set) var named: [String] = []
     /// The operations that made room for files that came back from quarantine.
     private(set) var evicted: [EntryName] = []

@@ -39,8 +39,7 @@ final class AddReport {
         (self.verb, self.isJSON, self.waits, self.tellsState) = (verb, isJSON, waits, tellsState)
     }
 
-    /// Lets `work` put operations into the queue by an adder that reports here. Each batch goes by the configuration
-    /// of its moment.
+    /// Lets `work` put operations in by an adder that reports here. Each batch goes by the configuration of its moment.
     func withAdder(to queue: RenewedQueue, _ options: Adder.Options, _ work: (inout Adder) throws -> Void) throws {
         var adder = Adder(to: queue.queue.spool, { queue.renewed().configuration }, options, clock: .ofProcess) {
             event in
@@ -176,9 +175,8 @@ final class AddReport {
 }
 
 extension OpenQueue {
-    /// Adds what a batch of `add` or `import` did besides adding operations: files that it put into quarantine, and
-    /// operations that made room. Counts the files, and keeps a report for the hook, which the next run calls as its
-    /// own user.
+    /// Adds what a batch did besides adding operations: files that it put into quarantine, and operations that made
+    /// room. Counts the files, and keeps a report for the hook, which the next run calls as its own user.
     func record(_ removed: AddReport.Removed) {
         var quarantined = removed.quarantined
         noteEvictions(removed.evicted)

@@ -5,8 +5,6 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq check`: checks the configuration, permissions, the file system, and every waiting or failed file.
-///
 /// Makes and removes the directory of a run, to prove that claims work, and changes nothing else. With `--repair`,
 /// repairs the directory first.
 struct CheckCommand: Command {
@@ -90,8 +88,7 @@ struct CheckCommand: Command {
     }
 }
 
-/// Checks that this user can claim (make a run's directory, lock its file, sync, remove it), and that locks tell live
-/// runs from dead ones.
+/// Checks that this user can claim (make, lock, sync, remove a directory), and that locks tell which run is alive.
 private func checkClaims(_ queue: OpenQueue, _ findings: inout Findings) throws {
     var claimed: [String: Int] = [:]
     try queue.spool.forEachEntry(in: .claimed) { claimed[$0.claimedBy ?? "", default: 0] += 1 }

@@ -2,8 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// Reports missing directories, without which the queue may not open. With `isRepairing`, makes them. Returns those
-/// that are not there.
+/// Reports missing directories, without which the queue may not open, or makes them. Returns those that are not there.
 func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) throws -> [Damage] {
     let missing = try SpoolDirectory.missingDirectories(at: path)
     var left = missing

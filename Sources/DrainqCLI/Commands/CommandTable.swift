@@ -1,6 +1,5 @@
 extension CommandDescription {
-    /// All commands, in the order of the documents. The parser and the documents find a command here by its name, and
-    /// refer to the type of none.
+    /// All commands, in the order of the documents. Parser and documents find them here by name, and refer to no type.
     static let commands: [any Command.Type] = [
         InitCommand.self,
         AddCommand.self,

@@ -4,8 +4,7 @@ import LoopbackReceiver
 import Policy
 import Spool
 
-/// `drainq demo`: makes a queue in a temporary directory and a receiver on this machine, and drains the queue into
-/// it. Needs no server. The receiver answers the first request with 503, to show a retry.
+/// The receiver answers the first request with 503, to show a retry.
 struct DemoCommand: Command {
     static let name = "demo"
 

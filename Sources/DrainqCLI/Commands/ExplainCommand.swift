@@ -105,8 +105,7 @@ struct ExplainCommand: Command {
         return Explanation(answer, on: route)
     }
 
-    /// Returns the configuration that the command line names, which needs no queue, or else the queue and its
-    /// configuration; and the file.
+    /// Returns the configuration that the command line names, or else the queue and its configuration; and the file.
     private func configuration(_ environment: [String: String]) throws -> (OpenQueue?, Configuration, file: String) {
         guard let file = global.configuration else {
             let queue = try OpenQueue(global, environment)

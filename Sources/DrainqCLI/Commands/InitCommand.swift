@@ -2,8 +2,6 @@ import Configuration
 import Policy
 import Spool
 
-/// `drainq init`: makes the queue directory and a commented configuration, or that of a service. It does not change a
-/// queue that exists.
 struct InitCommand: Command {
     static let name = "init"
 

@@ -107,8 +107,7 @@ struct ListCommand: Command {
     }
 }
 
-/// The most operations whose files a table opens without being asked: a list of 100,000 operations after an outage is
-/// one of names.
+/// The most operations whose files a table opens without being asked. After an outage 100,000 are a list of names.
 let listedFiles = 1000
 
 private let columns = ["ID", "TYPE", "STATE", "CREATED", "ATTEMPTS", "NEXT", "LAST"].map { Table.Column(title: $0) }

@@ -10,9 +10,7 @@ extension ActionOptions {
 }
 
 extension OpenQueue {
-    var destinationChange: DestinationChange {
-        DestinationChange(in: spool, configuration, clock: .ofProcess)
-    }
+    var destinationChange: DestinationChange { DestinationChange(in: spool, configuration, clock: .ofProcess) }
 
     /// Records the event for the destinations. `isAlready` returns a notice if the event changes nothing, else `nil`.
     func changeDestinations(

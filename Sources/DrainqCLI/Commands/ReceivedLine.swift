@@ -69,7 +69,5 @@ struct ReceivedLine {
         return JSONText.escapedJSONForDisplay(String(decoding: line, as: UTF8.self))
     }
 
-    static func string(_ text: String) -> String {
-        JSONText.escapedJSONForDisplay(JSONText.quoted(text))
-    }
+    static func string(_ text: String) -> String { JSONText.escapedJSONForDisplay(JSONText.quoted(text)) }
 }

@@ -86,8 +86,7 @@ extension ActionOptions {
 }
 
 extension KnownDestinations {
-    /// Returns the command that ends the hold of an operation with its destination, or behind a failed operation; `nil`
-    /// if neither holds it.
+    /// Returns the command that ends an operation's hold with its destination or behind a failed one; `nil` if none.
     fileprivate func endOfHold(of name: EntryName) -> String? {
         let destination = table.destination(of: name)
         if isHeld(destination) { return pasted("release", "--destination", destination.name) }

@@ -1,8 +1,7 @@
 import Drain
 import Policy
 
-/// `drainq retry`: makes operations due again, with the attempt count at 0, at once or one after the other at a rate. A
-/// file that comes back from quarantine may evict operations (`dropOldest`), which is reported.
+/// A file that comes back from quarantine may evict operations (`dropOldest`), which is reported.
 struct RetryCommand: Command {
     static let name = "retry"
 

@@ -2,8 +2,6 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq send`: queues the input of `add` and attempts it at once. Prints the answer to a delivered operation, leaves
-/// in the queue what failed temporarily, and does not keep what failed permanently.
 struct SendCommand: Command {
     static let name = "send"
 
@@ -223,9 +221,7 @@ private struct SendReport {
         _ answer: [UInt8], _ event: AttemptEvent, _ given: OperationInput.Given
     ) -> ExitStatus {
         let id = given.operation.header.id
-        guard let pointer = command.select else {
-            return print(answer, event, id)
-        }
+        guard let pointer = command.select else { return print(answer, event, id) }
         if let document = try? JSONDocument(answer: answer), let range = document.range(at: pointer) {
             return print(answer[range] + (command.global.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
         }

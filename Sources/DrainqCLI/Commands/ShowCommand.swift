@@ -110,9 +110,7 @@ private struct Showing {
             view.operation = stored.operation
             view.waitsFor = waiting.flatMap(WaitView.init)
             view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
-            if asJSON {
-                return JSONLine.write(OperationDetails(entry: view, operation: stored.operation))
-            }
+            if asJSON { return JSONLine.write(OperationDetails(entry: view, operation: stored.operation)) }
             let refusal = known.states[view.destination]?.parking[entry.name.id]
             write(
                 OperationReport(

@@ -2,8 +2,7 @@ import CSystem
 import Dispatch
 import Synchronization
 
-/// A handler of SIGINT, SIGTERM and, unless it is ignored, SIGHUP. From `init` to `restore` they call a closure instead
-/// of ending the process.
+/// A handler of SIGINT, SIGTERM and, unless ignored, SIGHUP. From `init` to `restore` they only call a closure.
 final class StopSignals {
     private let sources: [any DispatchSourceSignal]
     private let flag: Flag

@@ -149,8 +149,7 @@ struct Waiting {
         for target in Set(targets).subtracting(moved) { open[target]?.last = now }
         if moved.isEmpty { return false }
         let found = try queue.spool.found(moved)
-        // Read after the files: a failure without a mark is certain, and whatever ends an operation leaves its line
-        // before the file goes.
+        // Read after the files: a failure without a mark is certain, and what ends an operation first leaves its line.
         let withheld = try queue.spool.withheldFailures()
         let mayHaveEnded = moved.contains { found[$0]?.contains(where: \.isDelivered) ?? true }
         let endings = mayHaveEnded ? try queue.spool.endings(of: Set(moved.compactMap(Self.id(of:)))) : nil

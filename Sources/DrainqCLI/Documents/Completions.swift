@@ -14,8 +14,7 @@ func completionScript(for shell: Shell) -> String {
     }
 }
 
-/// For bash 4.3, without another package. Bash splits words at `=` and `:`, and replaces only the text after the last
-/// one.
+/// For bash 4.3, without another package. Bash splits words at `=` and `:`, and replaces only the last part.
 private let bashCompletions = #"""
     # drainq: made by 'drainq completions', do not edit
     _drainq() {

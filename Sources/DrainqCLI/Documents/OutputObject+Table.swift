@@ -22,8 +22,7 @@ extension OutputObject {
             OutputObject("the meanings of all answers", by: ["explain"], AnswerTable.self),
         ] + written
 
-    /// Objects that are not made of fields because some of their bytes stay as received: see `ReceivedLine` and
-    /// `PortableOperation`.
+    /// Objects that are not made of fields because they keep bytes as received: `ReceivedLine`, `PortableOperation`.
     private static let written = received + [exported]
 
     // MARK: - The receiver

@@ -11,9 +11,7 @@ struct Prose {
     /// The words of each paragraph.
     let paragraphs: [[Word]]
 
-    init(_ text: String) {
-        paragraphs = text.split(separator: "\n\n").map { Self.words(of: String($0)) }
-    }
+    init(_ text: String) { paragraphs = text.split(separator: "\n\n").map { Self.words(of: String($0)) } }
 
     private static func words(of paragraph: String) -> [Word] {
         var words: [Word] = []

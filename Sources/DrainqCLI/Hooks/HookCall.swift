@@ -71,8 +71,7 @@ struct HookCall {
 }
 
 extension HookCall.Answer {
-    /// Reads the kept answers of delivered operations, in the order of the ids; `nil` if no route keeps answers. Leaves
-    /// out answers that are gone or unreadable.
+    /// Reads the kept answers of delivered operations, by ids; `nil` if no route keeps any. Leaves out unreadable ones.
     fileprivate static func kept(of ids: [String], in queue: OpenQueue) -> [Self]? {
         guard queue.configuration.keepsAnswers else { return nil }
         var answers: [String: KeptAnswer] = [:]

@@ -52,8 +52,7 @@ final class InputSource {
         return poll(&descriptor, 1, 0) > 0
     }
 
-    /// Reads the remaining lines, without their line breaks and a byte order mark. Throws if they are more than `limit`
-    /// bytes.
+    /// Reads the remaining lines, without line breaks and a byte order mark. Throws if they exceed `limit` bytes.
     func lines(upTo limit: Int) throws -> [ArraySlice<UInt8>] {
         let bytes = try all(upTo: limit)
         return bytes.dropFirst(ByteOrderMark.length(in: bytes))

@@ -37,9 +37,7 @@ enum InWords {
     }
 
     /// Returns a number with its noun: `1 operation`, `3 operations`.
-    static func count(_ count: Int, _ noun: String) -> String {
-        "\(count) \(noun)\(count == 1 ? "" : "s")"
-    }
+    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
     /// Returns a number with a comma between thousands: `12,340`.
     static func grouped(_ number: Int) -> String {

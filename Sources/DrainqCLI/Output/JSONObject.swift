@@ -1,7 +1,6 @@
 import Policy
 
-/// An object that `--json` prints. `fields` has each field once: its name, its description in drainq-json(5), and its
-/// value.
+/// An object that `--json` prints. `fields` has each field once: its name, description (drainq-json(5)) and value.
 protocol JSONObject: Encodable {
     /// The fields in the order of the manual. The output is sorted by name.
     static var fields: [JSONField<Self>] { get }

@@ -51,8 +51,7 @@ package final class Output: Sendable {
     /// Whether output is lost from now on: the reader or the terminal is gone, or the disk is full.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Throws if output is lost from now on: who does not see the results cannot know them. `rest` is what the command
-    /// then leaves undone.
+    /// Throws if output is lost from now on: who does not see the results cannot know them. `rest` stays undone then.
     func requireReader(of results: String, _ rest: String, hint: String) throws(CommandFailure) {
         guard isClosed else { return }
         throw CommandFailure(.inputOutput, "standard output takes no more \(results): \(rest)", hint: hint)
@@ -183,8 +182,7 @@ func ignoreSignalsOfWrites() {
 /// ends of agents, secrets' commands and hooks would look like programs that cannot be started.
 func waitForChildren() { signal(SIGCHLD, SIG_DFL) }
 
-/// Clears the bits of the umask that concern the owner. With `UMask=0177` a new directory could not be entered before
-/// its mode is set.
+/// Clears the umask's bits of the owner. With `UMask=0177` no new directory could be entered before its mode is set.
 func keepOwnerPermissions() { umask(umask(0o077) & 0o077) }
 
 /// Opens /dev/null for each closed standard descriptor. Otherwise the next file opened would get the descriptor, and

@@ -28,8 +28,7 @@ struct Terminal: Hashable, Sendable {
             hasColour: obeys && (environment["NO_COLOR"] ?? "").isEmpty)
     }
 
-    /// Whether a terminal of this kind moves its cursor and erases lines when told to. `dumb` and one without a name do
-    /// not.
+    /// Whether a terminal of this kind moves its cursor and erases when told to: not `dumb` or one without a name.
     static func obeysEscapes(_ environment: [String: String]) -> Bool {
         !["", "dumb"].contains(environment["TERM"] ?? "")
     }

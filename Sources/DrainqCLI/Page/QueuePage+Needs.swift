@@ -192,8 +192,7 @@ extension QueuePage {
     private static var mostIncidents: Int { 20 }
     private static var mostActs: Int { 15 }
 
-    /// The incidents, the latest first: one cause at one destination from its first failure to the first delivery. Then
-    /// what people did.
+    /// The incidents, the latest first: a cause at a destination from failure to delivery. Then what people did.
     var incidents: HTML {
         let rows = Incidents(changes, status.health, at: now).rows.prefix(Self.mostIncidents).map { one -> HTML in
             let end = one.to.map { clock($0) } ?? "now"

@@ -1,7 +1,6 @@
 extension QueuePage {
     /// The style of the page: both themes from one set of variables, and paper. The contrast of text is at least 4.5 to
-    /// 1, that of marks 3 to 1 (WCAG 2.2, 1.4.3 and 1.4.11). Kinds of bars and bands differ by shape, not only by
-    /// colour.
+    /// 1, that of marks 3 to 1 (WCAG 2.2, 1.4.3 and 1.4.11). Bars and bands differ by shape, too.
     static let style: HTML = """
         :root{--bg:#f6f6f4;--card:#ffffff;--ink:#1b1d20;--soft:#53585f;--line:#d5d8dc;--code:#eef0f2;--ok:#1b7a49;\
         --late:#8a5d00;--bad:#b42318;--held:#5b3cc4;--none:#6b727b;--grid:#e4e6e9;--b-ok:#17683e;--b-warn:#ffc94d;\

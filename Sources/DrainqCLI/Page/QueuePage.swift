@@ -3,8 +3,7 @@ import Drain
 import Policy
 import Spool
 
-/// The status of a queue as one page of HTML, for a browser, a wall or a printer: it needs no script, no font and no
-/// file from elsewhere.
+/// The status of a queue as one page of HTML, for a browser, a wall or a printer: it needs no script and no file.
 ///
 /// The sentence, the colour of the band, the sign, the title and the icon of the tab come from one value
 /// (`HealthWords`), so that they cannot differ. Every command names the queue by its full path: the page is read

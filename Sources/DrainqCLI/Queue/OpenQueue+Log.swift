@@ -103,8 +103,7 @@ extension OpenQueue {
 
 /// The number of operations that wait for a destination when it goes down or is held, for the log.
 ///
-/// Each number costs a listing of names. Listings take at most a twentieth of the time, however often destinations
-/// change.
+/// Each number costs a listing of names. Listings take at most a twentieth of the time, whatever changes.
 struct WaitingCount {
     private let clock = RunClock.ofProcess
     private var next: ContinuousClock.Instant?

@@ -14,8 +14,7 @@ struct OpenQueue {
     /// The directory of the configuration: its relative paths start there.
     var directory: String
     var environment: [String: String]
-    /// Why the configuration cannot be read, of a queue that is only shown; `nil` if it can. The queue then has the
-    /// defaults.
+    /// Why the configuration cannot be read, of a queue that is only shown and then has the defaults; `nil` if it can.
     var configurationFailure: CommandFailure?
 
     init(spool: SpoolDirectory, configuration: Configuration) {

@@ -4,9 +4,8 @@ import Policy
 import Spool
 
 /// The queue of a command that goes on for long: a run that stays, or `add`, `import` and `send` with a pipe. The
-/// command asks for its configuration again before each pass, batch or operation of `send`.
-/// While the file is not valid, the configuration read before
-/// stays in force.
+/// command asks for its configuration again before each pass, batch or operation of `send`. While the file is not
+/// valid, the configuration read before stays in force.
 final class RenewedQueue {
     private let options: GlobalOptions
     private let check: (OpenQueue) throws -> Void

@@ -1,7 +1,6 @@
 import Policy
 
-/// The commands of a POSIX shell that send a request with curl(1), as libcurl sends it for a run. A variable stands for
-/// each secret.
+/// The commands of a POSIX shell that send a request with curl(1) as a run sends it. Variables stand for secrets.
 struct CurlCommand {
     private(set) var bytes: [UInt8] = []
     /// The options of curl, with their values.

@@ -31,9 +31,7 @@ extension ExplainedRoute: JSONObject {
 
     private var sendsKept: [String]? { route.keptNames.isEmpty ? nil : route.keptNames.sorted() }
 
-    private var lacksKept: [String]? {
-        kept.flatMap { kept in sendsKept?.filter { !kept.contains($0) } }
-    }
+    private var lacksKept: [String]? { kept.flatMap { kept in sendsKept?.filter { !kept.contains($0) } } }
 
     /// The request: `POST https://api.example.com/v1/{type}`.
     var request: String {

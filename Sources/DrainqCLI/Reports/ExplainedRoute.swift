@@ -84,9 +84,7 @@ struct ExplainedRoute {
 
     // MARK: - What follows
 
-    func countsAttempt(_ verdict: Verdict) -> Bool {
-        verdict.outcome != .delivered && verdict.countsAttempt
-    }
+    func countsAttempt(_ verdict: Verdict) -> Bool { verdict.outcome != .delivered && verdict.countsAttempt }
 
     func effectOnOperation(after verdict: Verdict) -> String {
         switch verdict.outcome {

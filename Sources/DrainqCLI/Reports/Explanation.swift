@@ -152,8 +152,7 @@ extension BackoffSchedule {
 }
 
 extension Explanation {
-    /// Explains what `answer` means on the route of a type: one status, an error, or on a callable route a canonical
-    /// status.
+    /// Explains what `answer` means on the route of a type: a status, an error, or a callable function's code.
     init(_ answer: AnswerPattern, on explained: ExplainedRoute) {
         let verdict = explained.verdict(on: answer)
         self.init(answer.description, explained.report(of: answer), verdict, on: explained)

@@ -168,8 +168,7 @@ extension Outcome {
 }
 
 extension OperationReport {
-    /// Returns the lines of a file in quarantine: the reason, its origin and its beginning. `command` reads the file
-    /// where `retry` cannot.
+    /// Returns the lines of a file in quarantine: reason, origin, beginning. `command` reads it where `retry` cannot.
     static func lines(
         of item: QuarantineItem, content: [UInt8], _ command: String?, _ now: Timestamp, _ terminal: Terminal
     ) -> [String] {

@@ -5,8 +5,7 @@ import Synchronization
 
 /// The progress of a run on standard error: the last line of a terminal, or a line each second elsewhere.
 ///
-/// At a terminal the line appears once the run has lasted a moment, stays below all messages, and disappears at the
-/// end.
+/// At a terminal the line appears after a moment, stays below all messages, and disappears at the end.
 final class Progress: Sendable {
     /// The choice whether there is a display.
     enum Choice: String, CaseIterable {
@@ -124,9 +123,7 @@ struct ProgressCount: Hashable, Sendable {
     }
 
     /// Sets the number of operations about to be attempted, and of those due beyond the limit.
-    mutating func choose(_ count: Int, leftDue: Int) {
-        total = done + count + (countsWhatIsLeft ? leftDue : 0)
-    }
+    mutating func choose(_ count: Int, leftDue: Int) { total = done + count + (countsWhatIsLeft ? leftDue : 0) }
 
     mutating func add(_ outcome: Outcome) {
         switch outcome {

@@ -35,9 +35,7 @@ struct StatusReport {
         return lines
     }
 
-    private func words(_ time: Timestamp?) -> String {
-        time.map { InWords.moment($0, from: now) } ?? "-"
-    }
+    private func words(_ time: Timestamp?) -> String { time.map { InWords.moment($0, from: now) } ?? "-" }
 
     private func past(_ time: Timestamp?) -> String { time.map { InWords.past($0, from: now) } ?? "-" }
 

@@ -1,7 +1,6 @@
 /// The conditions of a rule on an answer besides its status. All must hold; without conditions every answer matches.
 ///
-/// A new condition belongs in `isEmpty`, `objection(to:)`, `isImplied(by:)` and `words`, and in `looksIntoBody` if it
-/// reads the body.
+/// A new condition belongs in `isEmpty`, `objection(to:)`, `isImplied(by:)`, `words` and perhaps `looksIntoBody`.
 package struct AnswerContent: Hashable, Sendable {
     /// A condition on the header fields of one name.
     package struct Header: Hashable, Sendable {
@@ -184,8 +183,7 @@ struct JudgedAnswer {
         self.element = element
     }
 
-    /// The body as JSON; `nil` if the body is not JSON, or cut: what is missing may make it no JSON. Parsed once, on
-    /// first use.
+    /// The body as JSON; `nil` if it is not JSON, or cut: the rest may make it no JSON. Parsed once, on first use.
     lazy var document: JSONDocument? = element ?? (isCut ? nil : try? JSONDocument(answer: head.body))
 
     /// The code that a callable function returned.
@@ -216,8 +214,7 @@ extension ArraySlice<UInt8> {
 }
 
 extension String {
-    /// Returns whether this Content-Type is the wanted one, whatever its parameters; `application/*` matches any
-    /// subtype.
+    /// Whether this Content-Type is the wanted one, whatever its parameters; `application/*` matches any subtype.
     fileprivate func isMediaType(_ wanted: String) -> Bool {
         let type = String(upTo(";")).utf8.trimmedText.lowercased()
         let wanted = wanted.utf8.trimmedText.lowercased()

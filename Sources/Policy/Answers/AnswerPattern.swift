@@ -1,5 +1,4 @@
-/// A set of attempt results, by the names of the configuration: statuses, a network error, or a callable function's
-/// code.
+/// A set of attempt results, by their names in the configuration: statuses, a network error, or a function's code.
 package enum AnswerPattern: Hashable, Sendable {
     case statuses(ClosedRange<Int>)
     case error(NetworkError)
@@ -73,7 +72,5 @@ extension AnswerPattern: CustomStringConvertible {
 
 extension ClosedRange<Int> {
     /// `404` or `500-599`.
-    var shortDescription: String {
-        lowerBound == upperBound ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)"
-    }
+    var shortDescription: String { lowerBound == upperBound ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)" }
 }

@@ -63,8 +63,7 @@ package struct AnswerRule: Hashable, Sendable {
     package var content: AnswerContent
     package var sense: Sense
     package var outcome: Outcome
-    /// The place in the answer of the time until which the destination gets no request, for a rule that defers or
-    /// delivers.
+    /// The place of the time until which the destination gets no request, for a rule that defers or delivers.
     package var until: AnswerLimit?
 
     package init(

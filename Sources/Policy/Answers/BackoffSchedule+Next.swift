@@ -81,7 +81,6 @@ extension Route {
 }
 
 extension Duration {
-    /// Returns the product, computed in seconds: `Duration * Double` multiplies attoseconds and turns 200,000 × 1 into
-    /// 199,999.99….
+    /// Returns the product, computed in seconds: `Duration * Double` turns 200,000 × 1 into 199,999.99….
     func scaled(by factor: Double) -> Duration { .seconds(inSeconds * factor) }
 }

@@ -66,8 +66,7 @@ extension Batch.Results {
         return found
     }
 
-    /// Returns the list of results; `nil` without a list of at most `most` elements. An absent or null list of failures
-    /// is empty.
+    /// Returns the list of results; `nil` without one of at most `most` elements. No list of failures is an empty one.
     private func list(in document: JSONDocument, most: Int = .max) -> [JSONDocument]? {
         if listsFailures, document.isObject, [nil, .null].contains(document.value(at: pointer)) { return [] }
         return document.elements(at: pointer, most: most)

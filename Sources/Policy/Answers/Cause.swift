@@ -46,8 +46,7 @@ package struct Cause: Hashable, Sendable {
         return words.map { "\(name) \"\($0)\"" } ?? name
     }
 
-    /// The name of the causes that are told as one: the status or the error, and the words without what differs
-    /// between operations.
+    /// The name of the causes that are told as one: status or error, and the words without what differs by operation.
     package var group: String {
         "\(status.map { "\($0)" } ?? error ?? code?.rawValue ?? "") \(Self.fixedWords(of: words ?? ""))"
     }

@@ -1,7 +1,6 @@
 /// An escape in a text: `%2F`, `+` for a blank, `\/`, `\u002f`, `\x2f`, `&amp;`, `&#47;`, `&#x2f;`.
 struct Escape: Hashable {
-    /// The UTF-8 that the escape stands for, in the first `count` elements. They are no array: a text may be a million
-    /// escapes.
+    /// The UTF-8 that the escape stands for: the first `count` elements. No array, as a text may be a million escapes.
     private let letters: SIMD4<UInt8>
     private let count: UInt8
     private let taken: UInt8

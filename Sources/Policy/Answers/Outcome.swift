@@ -4,8 +4,7 @@ package enum Outcome: String, Hashable, Sendable, CaseIterable {
     case delivered
     /// The operation is attempted again when the schedule says.
     case deferred
-    /// The destination is held until a person, a new credential or a probe ends the hold; the operation is not to
-    /// blame.
+    /// The destination is to blame, and held until a person, a new credential or a probe ends the hold.
     case held
     /// The operation becomes a dead letter.
     case failed

@@ -1,8 +1,7 @@
 /// The replacement of one request's secrets in text that comes back from its server, from a proxy or from the network.
 ///
 /// Finds a secret in capitals or small letters, percent-encoded, escaped as in JSON or HTML, in Base64 at any offset,
-/// and in up to three layers of these; also the decoded text of a secret that is Base64 itself, as in Basic
-/// authentication.
+/// and in up to three layers of these; also the decoded text of a Base64 secret, as in Basic authentication.
 package struct Redaction: Sendable {
     /// The text that replaces a secret.
     package static let mark = "[secret]"
@@ -109,8 +108,7 @@ package struct Redaction: Sendable {
         return result
     }
 
-    /// Returns the matches in the text. Overlapping Base64 words are one match: a server can fill its answer with a
-    /// single word with thousands of matches.
+    /// Returns the matches. Overlapping Base64 words are one: a server can fill its answer with a word of thousands.
     private func matches(in text: [UInt8]) -> [Range<Int>] {
         var found: [Range<Int>] = []
         var word = 0..<0

@@ -16,9 +16,8 @@ extension Route {
     /// if the server still remembers the key, or if no attempt since the last `retry` can have arrived.
     ///
     /// The time counts from the first attempt whose outcome is unknown: the server may have known the key since then,
-    /// and forgets it `keyTTL` later. An interrupted claim leaves no record of its own: it counts from the record
-    /// before, or else from the creation. So does an unknown end that only the name tells of, unless a person has
-    /// decided since.
+    /// and forgets it `keyTTL` later. An interrupted claim leaves no record: it counts from the record before, or else
+    /// from the creation. So does an unknown end that only the name tells of, unless a person has decided since.
     package func ambiguity(of operation: Operation, name: EntryName, now: Timestamp) -> Rule? {
         guard let keyTTL else { return nil }
         guard let (since, wasInterrupted) = firstDoubt(of: operation, name), now - since >= keyTTL else { return nil }

@@ -62,8 +62,7 @@ extension DestinationState {
         return waits == DestinationWaits() ? nil : waits
     }
 
-    /// Returns the time until which requests that no run plans wait, for the server or for the circuit breaker; `nil`
-    /// if they may be sent.
+    /// Returns the time until which requests that no run plans wait, for server or circuit breaker; `nil` if at once.
     package func wait(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
         [wait(at: now), coolDown(settings, at: now)].compactMap(\.self).max()
     }

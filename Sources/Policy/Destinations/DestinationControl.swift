@@ -16,9 +16,8 @@ package struct DestinationControl: ~Copyable {
     package var lacksConditions = false
     /// Whether this machine may have no network. A single attempt has to find out first.
     package var isCautious = false
-    /// Whether the run sends nothing to the destination before the run has waited for its next pass: other processes
-    /// have all of the destination's concurrency, or the destination costs the run time while its circuit breaker is
-    /// open.
+    /// Whether the run sends nothing to the destination before its next pass: other processes have all of the
+    /// destination's concurrency, or the destination costs the run time while its circuit breaker is open.
     package var isLeftForNow = false
     /// Whether an attempt of this run to the destination has ended with a report that is not `isSuspect`.
     package private(set) var hasReported = false
@@ -72,9 +71,7 @@ package struct DestinationControl: ~Copyable {
     /// The ends without effect before others have been asked.
     package var withheld: [End] { storm.withheld + (holds?.storm.withheld ?? []) }
 
-    package var isWithholding: Bool {
-        !storm.withheld.isEmpty || !(holds?.storm.withheld.isEmpty ?? true)
-    }
+    package var isWithholding: Bool { !storm.withheld.isEmpty || !(holds?.storm.withheld.isEmpty ?? true) }
 
     /// The evidence that its attempts end soon.
     package var trust: DispatchOrder.Trust {
@@ -162,12 +159,10 @@ extension DestinationControl {
     /// The duration from which on a failed attempt, while the circuit breaker is open, costs other destinations time.
     private static var slowFailure: Duration { .seconds(1) }
 
-    /// Decides on the end of an attempt: first what the end says about the destination, then what becomes of the
-    /// operations.
+    /// Decides on the end of an attempt: first what it says about the destination, then what becomes of the operations.
     ///
     /// The guards may withhold an answer that is permanent or would hold the destination, until others have been asked.
-    /// The operations stay claimed meanwhile; after a crash they are sent again. `prints` make the texts for the
-    /// ledger.
+    /// The operations stay claimed meanwhile; after a crash they are sent again. `prints` make the ledger's texts.
     package mutating func take(_ end: End, prints: Fingerprints, at now: Timestamp) -> [Effect] {
         learn(from: end, prints, at: now)
         let verdict = end.verdict
@@ -259,14 +254,12 @@ extension DestinationControl {
         return verdict.outcome == .held || verdict.status != nil && verdict.status == hold.status
     }
 
-    /// The guards' view of an end; `nil` if no server has answered. A sample without an answer says nothing about the
-    /// other operations.
+    /// The guards' view of an end; `nil` if no server has answered. A sample without an answer tells nothing of others.
     private func answer(of end: End) -> StormGuard<End>.Answer? {
         StormGuard<End>.Answer(end.verdict) ?? (end.facts.isSample ? .other : nil)
     }
 
-    /// Whether a delivery is the answer to a request from before the first withheld one: it says nothing about the
-    /// server since.
+    /// Whether a delivery answers a request from before the first withheld one: it says nothing about the server since.
     private func isFromBefore(_ end: End) -> Bool {
         guard end.verdict.outcome == .delivered, let first = storm.withheld.first else { return false }
         return end.facts.began < first.facts.began
@@ -280,8 +273,7 @@ extension DestinationControl {
         switch step {
         case .wait: return []
         case .sample:
-            // A single sample shows whether credentials are refused, and a server may count refusals against the
-            // client.
+            // One sample shows whether credentials are refused, and a server may count refusals against the client.
             guard let holds else { return [.sample(upTo: StormGuard<End>.samples)] }
             return [.sampleOne(like: holds.refused?.end)]
         case .apply(let ends):

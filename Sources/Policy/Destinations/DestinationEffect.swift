@@ -20,7 +20,6 @@ package enum DestinationEffect {
     case release(AttemptEnd)
     /// Attempt up to this number of other operations, the newest first, and nothing else meanwhile.
     case sample(upTo: Int)
-    /// Attempt one other operation with the credentials of this attempt, or with any if `nil`, and nothing else
-    /// meanwhile.
+    /// Attempt one other operation with the credentials of this attempt, or any if `nil`, and nothing else meanwhile.
     case sampleOne(like: AttemptEnd?)
 }

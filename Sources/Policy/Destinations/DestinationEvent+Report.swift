@@ -37,9 +37,7 @@ extension DestinationEvent {
         case (.answer, .held): return [.answered, hold]
         case (.failure, .held): return [hold]
         case (.answer(let answer), let outcome):
-            if let wait = wait(verdict, route()) {
-                return [.answered, .retryAfter(until: now + wait)]
-            }
+            if let wait = wait(verdict, route()) { return [.answered, .retryAfter(until: now + wait)] }
             if outcome == .deferred, let name = absence(answer.status, verdict) { return [.unreachable(name)] }
             return [.answered]
         case (.failure(let error, _), _):

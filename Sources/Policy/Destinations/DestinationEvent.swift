@@ -4,8 +4,7 @@ package enum DestinationEvent: Hashable, Sendable {
     case answered
     /// An operation was delivered by an attempt that began at that time. In the ledger `at` says when.
     case delivered(began: Timestamp, at: Timestamp = .lastInNames)
-    /// A connection-level failure, by its name, or a 502, 503 or 504: the server behind a gateway is away. In the
-    /// ledger `at` says when.
+    /// A connection-level failure, by name, or a 502, 503 or 504: the server is away. In the ledger `at` says when.
     case unreachable(String, at: Timestamp = .lastInNames)
     /// Attempts were no deliveries, whatever the answers were.
     case missed(Incident)
@@ -20,8 +19,7 @@ package enum DestinationEvent: Hashable, Sendable {
     case held(reason: String, status: Int? = nil, blamed: String?, cause: Cause? = nil, began: Timestamp = .lastInNames)
     /// A probe of the hold begins. Whatever its result, the next probe waits for its time.
     case probed
-    /// A probe that began at that time was not delivered, but met another end than the one for which the destination is
-    /// held: the hold is over.
+    /// A probe from that time met another end than the one for which the destination is held: the hold is over.
     case disproved(began: Timestamp)
     /// The server refused one operation at that time. The operation waits for a witness to show who is to blame.
     case parked(Parking.Refusal, at: Timestamp)

@@ -12,8 +12,7 @@
 package struct DestinationLedger: Hashable, Sendable {
     package static let version = 1
 
-    /// The time since which this machine has no network, and the error that showed it; `nil` if the machine has a
-    /// network.
+    /// The time since which this machine has no network, and the error that showed it; `nil` if it has one.
     package var offline: Offline?
     /// The states by name, without blank ones.
     package private(set) var destinations: [String: DestinationState]

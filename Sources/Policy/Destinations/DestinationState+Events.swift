@@ -145,8 +145,7 @@ extension DestinationState {
         self.window = window + 1 < Self.widest ? window + 1 : nil
     }
 
-    /// Opens the circuit breaker after `circuitBreaker` failures in a row; after a failed probe at once, and for
-    /// longer.
+    /// Opens the circuit breaker after `circuitBreaker` failures in a row; after a failed probe at once, and longer.
     private mutating func openCircuitBreakerIfNeeded(_ settings: DestinationSettings, at now: Timestamp) {
         guard settings.circuitBreaker > 0, coolDowns > 0 || failures >= settings.circuitBreaker else { return }
         // Attempts that were in flight when the circuit breaker opened do not extend its time.

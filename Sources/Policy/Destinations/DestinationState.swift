@@ -20,8 +20,7 @@ package struct DestinationState: Hashable, Sendable {
         package var cause: Cause?
     }
 
-    /// Operations that failed for good in a row, with one status and no delivery between them: the cost of an incident
-    /// so far, see `StormGuard`.
+    /// Failures for good in a row, with one status and no delivery between them: an incident's cost, see `StormGuard`.
     package struct Storm: Hashable, Sendable {
         package var status: Int
         package var count: Int

@@ -12,8 +12,7 @@ package struct Incident: Hashable, Sendable {
     package var attempts: Int
     /// Whether each of these attempts failed its operation for good: none of them leaves an operation that waits.
     package var failedAll = false
-    /// Whether the destination is down: the ledger says that it is in trouble, from the first event after the trouble
-    /// began.
+    /// Whether the ledger says that the destination is in trouble, from the first event after the trouble began.
     package var isDown = false
 
     package init(since: Timestamp, last: Timestamp, cause: Cause, attempts: Int = 1) {

@@ -16,9 +16,7 @@ package struct Overload: Hashable, Sendable {
     }
 
     /// Returns whether it is time to try as many again. A clock that has jumped back does not put that off.
-    package func isToBeTried(at now: Timestamp) -> Bool {
-        now < at || now >= at + Self.wait(after: times)
-    }
+    package func isToBeTried(at now: Timestamp) -> Bool { now < at || now >= at + Self.wait(after: times) }
 
     /// Returns the overload after one more refusal at `now`, with `inFlight` attempts in flight.
     package func joined(by inFlight: Int, at now: Timestamp) -> Overload {

@@ -47,8 +47,7 @@ package struct Parking: Hashable, Sendable {
 
     /// The parked operations, in the order of their last refusals.
     package private(set) var entries: [Entry]
-    /// The fingerprint of configuration and credentials at the last refusal. If the fingerprint changes, all entries
-    /// are void.
+    /// The fingerprint of configuration and credentials at the last refusal. If it changes, all entries are void.
     package private(set) var blamed: String?
 
     package static let capacity = 100
@@ -64,8 +63,7 @@ package struct Parking: Hashable, Sendable {
 
     package subscript(id: OperationID) -> Entry? { entries.first { $0.id == id } }
 
-    /// Decides on a refusal by the parked operations. `.hold` applies only if this run has no other operation to
-    /// attempt.
+    /// Decides on a refusal by the parked operations. `.hold` applies only if this run can attempt no other operation.
     package func decision(on refusal: Refusal) -> Decision {
         guard blamed == refusal.blamed else { return .park }
         let alike = entries.filter { $0.credentials == refusal.credentials }
@@ -77,8 +75,7 @@ package struct Parking: Hashable, Sendable {
     }
 
     /// Whether operations with these credentials of their own wait, because two of them were refused, or because this
-    /// operation was. Unlike other parked operations they have to be read first: an operation may get other credentials
-    /// at any time.
+    /// one was. Unlike other parked operations they have to be read first: their credentials may change at any time.
     package func withholds(
         _ credentials: String, from id: OperationID, _ settings: DestinationSettings, at now: Timestamp
     ) -> Bool {

@@ -3,9 +3,8 @@
 /// ```
 /// { "version": 1, "until": { "https://api.example.com": "2026-11-23T09:15:00.25Z" } }
 /// ```
-/// A process reserves a destination for a short span. Until the span ends, no other process begins attempts there. So
-/// the rate is that of the queue, whatever the number of runs and their starts. Losing the file allows one span too
-/// many.
+/// A process reserves a destination for a short span, in which no other process begins attempts there. So the rate is
+/// that of the queue, whatever the number of runs and their starts. Losing the file allows one span too many.
 package struct RateLedger: Hashable, Sendable {
     package static let version = 1
 
@@ -29,8 +28,7 @@ package struct RateLedger: Hashable, Sendable {
     /// The longest time by which the clock of another host may be ahead.
     private static let skew = Duration.seconds(10)
 
-    /// The delay after a span within which the next span still begins at its end. The rate is reached although each
-    /// process comes a little late.
+    /// The delay after a span within which the next one begins at its end: the rate is reached if processes are late.
     package static let lateness = Duration.milliseconds(50)
 
     /// Reserves a destination for attempts with this interval; `isOnly` reserves it for one attempt.

@@ -104,8 +104,7 @@ package struct StormGuard<Element> {
 
     /// Concludes when no other operation of this destination can be asked: none waits or is in flight, or the pass
     /// ends. Holds the destination if samples met the same end or `limit` is reached, else applies the withheld answers
-    /// by themselves: samples that said nothing are like no samples. Then watches again, unless the destination is
-    /// held.
+    /// by themselves, and watches again: samples that said nothing are like no samples.
     package mutating func concludeAlone() -> Step {
         guard phase == .watching || phase == .sampling else { return .apply([]) }
         if alike > 0 { return hold() }

@@ -215,9 +215,7 @@ package struct JSONScanner {
             var more = false
             while let closer = closers.last {
                 skipWhitespace()
-                guard offset < end else {
-                    throw error("expected ',' or '\(Unicode.Scalar(closer))'")
-                }
+                guard offset < end else { throw error("expected ',' or '\(Unicode.Scalar(closer))'") }
                 if bytes[offset] == closer {
                     offset += 1
                     closers.removeLast()

@@ -1,6 +1,5 @@
 extension JSONScanner {
-    /// Returns the name of a member that a scanner has found at `range`, quotes included. Throws if it is not valid
-    /// text.
+    /// Returns the name of a member that a scanner has found at `range`, quotes included. Throws if it is not valid.
     package static func name(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> String {
         guard let name = text(of: bytes, in: range) else {
             let isUTF8 = String(validating: bytes[range], as: UTF8.self) != nil

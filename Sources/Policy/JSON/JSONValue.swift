@@ -1,5 +1,4 @@
-/// A JSON value for comparisons. Numbers are equal by value, texts by their characters, and objects by their members in
-/// any order.
+/// A JSON value for comparisons: of numbers by value, of texts by characters, of objects by members in any order.
 package indirect enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -17,8 +16,7 @@ extension JSONValue {
         self.init(valid: bytes, in: document.range)
     }
 
-    /// Reads the value at `range`, where a scanner has found one. Of a repeated name the last counts; half a surrogate
-    /// pair reads as U+FFFD.
+    /// Reads the value that a scanner has found. Of a repeated name the last counts; half a surrogate pair is U+FFFD.
     init(valid bytes: [UInt8], in range: Range<Int>) {
         func text(_ range: Range<Int>) -> String { JSONScanner.text(of: bytes, in: range, repairing: true) ?? "" }
         // A scanner has accepted the bytes, so none throws here.

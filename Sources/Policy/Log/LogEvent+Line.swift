@@ -84,8 +84,7 @@ extension LogEvent {
         text.utf8.count <= longestText ? text : String(decoding: text.utf8.prefix(longestText), as: UTF8.self) + "…"
     }
 
-    /// Reads a line. Returns `nil` if the bytes are no event that this version knows: the line is torn, or a newer
-    /// version wrote it.
+    /// Reads a line. Returns `nil` for no event of this version: the line is torn, or a newer version wrote it.
     package init?(line: some Collection<UInt8>) {
         // try?: a torn line is expected after a power cut.
         guard let document = try? JSONDocument(Array(line)) else { return nil }

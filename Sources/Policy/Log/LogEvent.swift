@@ -49,8 +49,7 @@ package struct LogEvent: Hashable, Sendable {
     package var command: String?
     /// The name of the user that gave the command.
     package var user: String?
-    /// The cause in words: what the server said if there is a status, else an error's detail, a rule, an operator's
-    /// reason.
+    /// The cause in words: the server's if there is a status, else an error's detail, a rule, an operator's reason.
     package var cause: String?
     /// The status of the answer that is the cause.
     package var status: Int?
@@ -79,8 +78,7 @@ package struct LogEvent: Hashable, Sendable {
     /// The ids of the first operations, at most `mostIDs`.
     package var ids: [String] = []
 
-    /// What ends an incident: a delivery, or else the end of what is known about the destination, as by a release or
-    /// because nothing names it any more.
+    /// What ends an incident: a delivery, or the end of what is known, as by a release or because nothing names it.
     package enum Ending: String {
         case delivery
         case forgotten

@@ -33,9 +33,8 @@ package struct EntryName: Hashable, Sendable {
     package var originDigest: Digest?
     package var attempts: Int
     package var interruptions: Int
-    /// The number of requests that may have arrived and whose end nobody knows, because a run or an agent died with
-    /// them; at most 9. Unlike `interruptions` it never falls: neither an answer nor a person changes what has
-    /// happened.
+    /// The number of requests that may have arrived and whose end nobody knows, because a run or an agent died; at most
+    /// 9. Unlike `interruptions` it never falls: neither an answer nor a person changes what has happened.
     package var unknowns: Int
     /// Held by itself: never due until an operator releases it.
     package var isHeld: Bool

@@ -9,9 +9,7 @@ package struct OperationID: Hashable, Sendable, Comparable, CustomStringConverti
     }
 
     /// Takes bytes that are known to be an id.
-    init(checked bytes: UnsafeBufferPointer<UInt8>) {
-        description = String(decoding: bytes, as: UTF8.self)
-    }
+    init(checked bytes: UnsafeBufferPointer<UInt8>) { description = String(decoding: bytes, as: UTF8.self) }
 
     /// Whether a command line can name the operation: as an operand, `-` alone reads names from standard input.
     package var canBeNamed: Bool { description != "-" }
@@ -48,14 +46,10 @@ package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible
     }
 
     /// Takes bytes that are known to be a type.
-    init(checked bytes: UnsafeBufferPointer<UInt8>) {
-        description = String(decoding: bytes, as: UTF8.self)
-    }
+    init(checked bytes: UnsafeBufferPointer<UInt8>) { description = String(decoding: bytes, as: UTF8.self) }
 
     /// Compares the bytes, which are all ASCII.
-    package static func < (left: TypeName, right: TypeName) -> Bool {
-        left.description < right.description
-    }
+    package static func < (left: TypeName, right: TypeName) -> Bool { left.description < right.description }
 }
 
 extension UInt8 {

@@ -1,7 +1,6 @@
 /// A canonical name in the buffer of a listing, checked to its last byte and not copied. Valid as long as the bytes.
 ///
-/// A run may list a million names to choose five, and makes an `EntryName` of the chosen names only. The grammar stands
-/// with that type.
+/// A run may list a million names to choose five, and makes an `EntryName` of those only, where the grammar stands.
 package struct ListedName {
     package private(set) var createdAt: Timestamp
     /// Empty for the default type.
@@ -18,8 +17,7 @@ package struct ListedName {
 
     package var id: OperationID { OperationID(checked: idBytes) }
 
-    /// Parses the bytes of a file name; `nil` if the name is not canonical. `mayBeInput`: the name is from
-    /// `quarantine/`.
+    /// Parses the bytes of a file name; `nil` if it is not canonical. `mayBeInput`: it is from `quarantine/`.
     package init?(_ bytes: UnsafeBufferPointer<UInt8>, mayBeInput: Bool = false) {
         let timeLength = Timestamp.compactMicrosecondsLength
         isInput = mayBeInput && bytes.suffix(6).elementsEqual(".input".utf8)
@@ -47,8 +45,7 @@ package struct ListedName {
         }
     }
 
-    /// A hash that two names of one queue hardly share: of creation time, id, gate, attempts, interruptions, unknown
-    /// ends and hold.
+    /// A hash that two names of one queue hardly share: of creation, id, gate, attempts, interruptions, unknowns, hold.
     package var mark: UInt64 {
         var mark = UInt64(bitPattern: createdAt.microseconds)
         func take(_ word: UInt64) {

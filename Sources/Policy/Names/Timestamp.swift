@@ -6,18 +6,14 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
     package init(microseconds: Int64) { self.microseconds = microseconds }
 
-    package static func < (left: Timestamp, right: Timestamp) -> Bool {
-        left.microseconds < right.microseconds
-    }
+    package static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
 
     /// Adds, and saturates at the ends of the range: a due time of "in 300,000 years" stays a due time.
     package static func + (moment: Timestamp, distance: Duration) -> Timestamp {
         Timestamp(microseconds: moment.microseconds +| distance.wholeMicroseconds)
     }
 
-    package static func - (moment: Timestamp, distance: Duration) -> Timestamp {
-        moment + (.zero - distance)
-    }
+    package static func - (moment: Timestamp, distance: Duration) -> Timestamp { moment + (.zero - distance) }
 
     package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         .microseconds(later.microseconds -| earlier.microseconds)

@@ -1,5 +1,4 @@
-/// The newest waiting operation of each key. Takes in names first, then proposes for each the newer one that replaces
-/// it (`ReplacementRule`).
+/// The newest waiting operation of each key. Takes in names, then proposes for each a newer one (`ReplacementRule`).
 package struct Coalescing: Sendable {
     package let rule: ReplacementRule
     private var newest: [SequenceKey: EntryName] = [:]

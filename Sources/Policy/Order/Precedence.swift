@@ -110,8 +110,7 @@ package struct Precedence: Sendable {
     /// The time of the question; `nil` if no value waits for newer ones.
     private let time: Timestamp?
 
-    /// Beyond `knownAtOnce` sequences, a sequence of one operation takes 16 bytes, and a longer sequence needs a second
-    /// listing.
+    /// Beyond `knownAtOnce` sequences, one of one operation takes 16 bytes, and a longer one a second listing.
     package init(
         apart: Set<SequenceKey> = [], mergesInLines: Bool = true, at now: Timestamp? = nil, knownAtOnce: Int = 10_000
     ) {
@@ -134,8 +133,7 @@ package struct Precedence: Sendable {
         return !isSecondListing && lone.hasCrowded
     }
 
-    /// Takes in a name, with its `ListedName.mark`. Note all names before the first question. A name out of reach may
-    /// be noted twice.
+    /// Takes in a name, with its `ListedName.mark`. Note all before the first question; one out of reach may be twice.
     package mutating func note(
         _ name: some SequencedName, _ standing: Standing, of order: RouteOrder, to destination: Destination,
         mark: UInt64

@@ -1,5 +1,4 @@
-/// Decides which operations replace older ones of their key, on routes that coalesce without merging. A patch of a
-/// merging route replaces nothing.
+/// Decides which operations replace older ones of their key: only on routes that coalesce without merging.
 package struct ReplacementRule: Sendable {
     private let configuration: Configuration
     private let destinations: DestinationTable

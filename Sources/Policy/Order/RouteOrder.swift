@@ -1,5 +1,4 @@
-/// What a route says about the order of its operations: the few bytes of a `Route` that are asked for each name of a
-/// listing.
+/// What a route says about the order of its operations: the few bytes that are asked for each name of a listing.
 package struct RouteOrder: Hashable, Sendable {
     package let ordering: Ordering
     /// Whether a newer operation of the same key replaces older ones, or carries their changes.

@@ -113,8 +113,7 @@ package struct Selection<Destination: Hashable, Element> {
 
     /// Returns the newest of a destination that are not among the `chosen`, newest first, at most `spares`.
     ///
-    /// Exact although only the newest few are kept: the oldest of a destination are chosen, so the others are its
-    /// newest.
+    /// Exact although only the newest few are kept: the oldest are chosen, so the others are the newest.
     package func newest(of destination: Destination, besides chosen: [Candidate]) -> [Candidate] {
         guard let place = places[destination] else { return [] }
         let taken = Set(chosen.lazy.map(ObjectIdentifier.init))
@@ -148,8 +147,7 @@ package struct Selection<Destination: Hashable, Element> {
     }
 }
 
-/// An element of the heaps. A class, because up to three heaps hold it; not generic, so that the many comparisons are
-/// compiled for it.
+/// An element of the heaps. A class, because up to three heaps hold it; not generic: comparisons are compiled for it.
 package class KeyedCandidate {
     /// The place of its destination.
     fileprivate let place: Int
@@ -167,8 +165,7 @@ package class KeyedCandidate {
     }
 }
 
-/// The sort key of a candidate, different for each: two files of one id and time still differ by when they were
-/// offered.
+/// The sort key of a candidate, different for each: files of one id and time still differ by when they were offered.
 private struct CandidateKey: Comparable {
     var age: Age
     var serial: Int

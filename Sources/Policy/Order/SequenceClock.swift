@@ -21,8 +21,7 @@ package struct SequenceClock: Sendable {
     package mutating func forget(before time: Timestamp) { newest = newest.filter { $0.value >= time } }
 
     /// Returns the creation time for an operation accepted under this name at `time`: the name's own time if the newest
-    /// time of its sequence is before `time`, otherwise a time after the newest. Never returns a later time than a name
-    /// can carry.
+    /// time of its sequence is before `time`, otherwise a time after the newest. Never later than a name can carry.
     package func creation(of name: EntryName, at time: Timestamp) -> Timestamp {
         guard let sequence = sequence(of: name), let newest = newest[sequence], newest >= time else {
             return name.createdAt

@@ -6,8 +6,7 @@ package struct BatchDraft: Sendable {
     private let shared: RequestDraft
     private var bytes: Int
 
-    /// Begins a draft; `nil` if the route has no batch, if the body is a file, or if no request can be made of the
-    /// operation.
+    /// Begins a draft; `nil` if the route has no batch, the body is a file, or no request can be made of the operation.
     package init?(_ first: Operation, form: RequestForm) {
         guard let batch = form.route.batch, first.header.bodyFile == nil, var draft = try? form.draft(of: first) else {
             return nil

@@ -10,8 +10,7 @@ package struct KeptValue: Hashable, Sendable {
     /// The value as JSON; a number keeps the server's spelling.
     package let json: String
 
-    /// Makes a value from a part of an answer, the text of one JSON value. Throws the reason if the value cannot be
-    /// kept, such as `it is empty`.
+    /// Makes a value from a part of an answer, one JSON value. Throws the reason if it cannot be kept: `it is empty`.
     package init(valid written: ArraySlice<UInt8>) throws(KeepError) {
         switch written.first {
         case UInt8(ascii: "n"), UInt8(ascii: "["), UInt8(ascii: "{"), nil: throw .noScalar

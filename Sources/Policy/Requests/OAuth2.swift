@@ -120,8 +120,7 @@ package struct OAuth2: Hashable, Sendable {
         }
     }
 
-    /// The result of a request for a token. A reason is a predicate of the endpoint, without text of the answer except
-    /// a word of §5.2.
+    /// The result of a request for a token. A reason is a predicate of the endpoint, and quotes at most a word of §5.2.
     package enum Answer: Hashable, Sendable {
         case token(Token)
         /// An operator must fix the cause.

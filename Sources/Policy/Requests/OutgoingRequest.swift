@@ -9,8 +9,7 @@ package struct OutgoingRequest: Hashable, Sendable {
     package var bodyPart: FilePart?
     /// The name of the destination. Attempts for one destination share a delivery agent.
     package var destination = ""
-    /// Whether the request needs a new connection: on a kept connection the last attempt's answer may have been about
-    /// another request.
+    /// Whether the request needs a new connection: on a kept one the last answer may have been about another request.
     package var freshConnection = false
     /// Whether the request leaves over HTTP/1.1, although its server may speak HTTP/2.
     package var needsHTTP1 = false

@@ -18,8 +18,7 @@ extension RequestForm {
             areOwn: !own.isEmpty || !secrets.files.isEmpty)
     }
 
-    /// The credentials of the route by the names of its secrets. Requests of routes with the same text usually have
-    /// equal credentials.
+    /// The credentials of the route by its secrets' names. Requests of routes with the same text usually share them.
     package func credentialNames(settings: DestinationSettings) -> String {
         (secretNames(settings: settings).sorted() + writtenCredentials).joined(separator: ",")
     }

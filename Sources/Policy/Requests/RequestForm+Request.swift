@@ -80,9 +80,7 @@ extension RequestForm {
 
 extension Route {
     /// Returns why the operation can never be sent, as `RequestForm.defect(of:)` does.
-    package func defect(of operation: Operation) -> RequestError? {
-        RequestForm(self).defect(of: operation)
-    }
+    package func defect(of operation: Operation) -> RequestError? { RequestForm(self).defect(of: operation) }
 
     /// The names of the values that requests on this route take from answers to earlier operations of the key.
     package var keptNames: Set<String> {

@@ -76,8 +76,7 @@ package final class RequestForm: Sendable {
         secretPaths = paths
     }
 
-    /// Whether only the transport needs the body of an operation: the body is sent as in its file, and its bytes may be
-    /// left there.
+    /// Whether only the transport needs an operation's body: it is sent as in its file, and may be left there.
     package var sendsBodiesAsTheyAre: Bool {
         route.batch == nil && body == nil && route.require.isEmpty && route.compress == .none
             && route.headersCommand == nil && route.awsSigning == nil
@@ -110,8 +109,7 @@ package final class RequestForm: Sendable {
         }
     }
 
-    /// Throws if the operation's chain cannot be made, or if its request needs kept values and the operation has no
-    /// chain.
+    /// Throws if the operation's chain cannot be made, or if its request needs kept values and it has no chain.
     private func checkChain(of operation: Operation) throws(RequestError) {
         if operation.header.key != nil, route.chain == nil { return }
         if keptNames.isEmpty, route.keep.isEmpty { return }
@@ -214,8 +212,7 @@ package final class RequestForm: Sendable {
 
     // MARK: - Keys
 
-    /// Returns an operation's key, or else the route's key for the operation; `nil` if the route gives none, or an
-    /// empty key.
+    /// Returns an operation's key, or else the route's for it; `nil` if the route gives none, or an empty one.
     package func key(of operation: Operation) throws(RequestError) -> String? {
         guard operation.header.key == nil, let key else { return operation.header.key }
         let text = try key.text(of: operation)

@@ -41,8 +41,7 @@ package struct Route: Hashable, Sendable {
     package var expiresAfter: Duration?
     /// The time for which the server remembers an idempotency key; `nil` is for ever.
     package var keyTTL: Duration?
-    /// Whether a newer operation of the same key replaces older undelivered operations. Implies that operations of one
-    /// key are never in flight together.
+    /// Whether a newer operation of a key replaces older undelivered ones. They are then never in flight together.
     package var coalesce = false
     /// Whether the newer operation carries the changes of the older ones instead of replacing them: payloads are merge
     /// patches (RFC 7396), and one request carries them all. Only with `coalesce`.
@@ -194,8 +193,7 @@ package struct Timeouts: Hashable, Sendable {
         self.total = total
     }
 
-    /// Returns the limit that ends an attempt with this error, its key and its value; `nil` if the error is not about
-    /// time.
+    /// Returns the limit that ends an attempt with this error, key and value; `nil` if the error is not about time.
     package func limit(behind error: NetworkError) -> (key: String, value: Duration)? {
         switch error {
         case .connectTimeout: ("timeouts.connect", connect)

@@ -38,8 +38,7 @@ package struct SecretValues: Sendable {
     @Bytewise package var values: [String: String]
     /// The reasons why secrets are missing, by name; without any part of a secret.
     package var failures: [String: String]
-    /// Those of the failures that end by themselves, with the time before they are asked again: a token endpoint does
-    /// not answer.
+    /// The failures that end by themselves, with the time before the next request: a token endpoint does not answer.
     package var unavailable: [String: Duration]
     /// The files of the secrets that differ from operation to operation, by name.
     @Bytewise package var files: [String: String]

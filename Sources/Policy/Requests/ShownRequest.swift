@@ -8,8 +8,7 @@ package struct ShownRequest: Hashable, Sendable {
     package var method: String
     package var url: NamedText
     package var headers: [Field]
-    /// `nil` without a body, or if the body is a file. If it is to be compressed and contains secrets, the body before
-    /// compression.
+    /// `nil` without a body, or if it is a file. If it has secrets, the body before its compression.
     package var body: NamedText?
     package var bodyFile: BodyFile?
     /// The url of the proxy that the configuration names.

@@ -119,9 +119,7 @@ package struct Template: Hashable, Sendable {
     var neededWords: [TemplateWord] { placeholders.filter { $0.fallback == .failure }.map(\.word) }
 
     /// Whether the template contains the payload, or a member of it.
-    var usesPayload: Bool {
-        placeholders.contains { if case .payload = $0.word { true } else { false } }
-    }
+    var usesPayload: Bool { placeholders.contains { if case .payload = $0.word { true } else { false } } }
 
     /// The literal parts of the template.
     package var literals: [String] {

@@ -182,8 +182,7 @@ struct TemplateParser {
 }
 
 extension ArraySlice<UInt8> {
-    /// The end of the JSON value at the start: the end of an object, an array or a string, or the next brace, quotation
-    /// mark or line break.
+    /// The end of the JSON value at the start: of an object, array or string, or the next brace, quotation mark or LF.
     fileprivate var endOfDefault: Int {
         if let first, "{[".utf8.contains(first) {
             var scanner = JSONScanner(Array(self))

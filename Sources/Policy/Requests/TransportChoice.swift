@@ -72,8 +72,7 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the transport that a destination's key or the environment names, if it is installed and can carry the
-    /// request.
+    /// Returns the transport that a destination's key or the environment names, if it can carry the request.
     private static func forced(
         _ transport: Transport, by chooser: Chooser, _ need: LibcurlNeed?, _ available: [Transport]
     ) throws(RequestError) -> TransportChoice {

@@ -67,9 +67,7 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    var percentEncoded: [UInt8] {
-        [UInt8(ascii: "%"), .upperHexDigit(self >> 4), .upperHexDigit(self & 15)]
-    }
+    var percentEncoded: [UInt8] { [UInt8(ascii: "%"), .upperHexDigit(self >> 4), .upperHexDigit(self & 15)] }
 }
 
 extension URLParts {
