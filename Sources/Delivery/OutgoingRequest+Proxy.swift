@@ -4,11 +4,16 @@ import Policy
 extension OutgoingRequest {
     /// The proxy that carries the request, by its settings or by the environment; `nil` for none. No other code, and
     /// not libcurl, decides it.
-    var proxy: String? {
-        switch connection.proxy {
+    var proxy: String? { connection.proxy(for: url) }
+}
+
+extension ConnectionOptions {
+    /// The proxy that carries requests to a url, by these options or by the environment; `nil` for none.
+    func proxy(for url: String) -> String? {
+        switch proxy {
         case .direct: nil
-        case .url(let url): url
-        case .environment: connection.unixSocket == nil ? EnvironmentProxy.own.proxy(for: url) : nil
+        case .url(let proxy): proxy
+        case .environment: unixSocket == nil ? EnvironmentProxy.own.proxy(for: url) : nil
         }
     }
 }

@@ -10,6 +10,15 @@ extension String {
     }
 }
 
+extension Sequence<String> {
+    /// The texts of different bytes, in the order of their bytes. For `Set` and `sorted` two texts in different normal
+    /// forms are equal.
+    package var uniqueByBytes: [String] {
+        Set(map { Bytewise(wrappedValue: $0) }).map(\.wrappedValue)
+            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+}
+
 extension StringProtocol {
     /// Whether the text begins with these bytes. `hasPrefix` compares characters: a combining mark behind a slash makes
     /// another character of it.

@@ -44,7 +44,7 @@ struct `Another login` {
         change(&client)
         let tokens = TokenSource(
             directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": "\(place.path)/\(runtime)"]),
-            now: { Timestamp(microseconds: 1_000_000_000_000) }, names: { $0.secretNames() },
+            now: { Timestamp(microseconds: 1_000_000_000_000) },
             ask: { [asked] _, secrets in
                 let refresh = secrets.values["refresh"] ?? "none"
                 asked.refreshTokens.withLock { $0.append(refresh) }
@@ -129,7 +129,7 @@ struct `Another login` {
         func run(_ environment: [String: String]) -> String? {
             let tokens = TokenSource(
                 directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": "\(place.path)/run"]),
-                now: { Timestamp(microseconds: 1_000_000_000_000) }, names: { $0.secretNames() },
+                now: { Timestamp(microseconds: 1_000_000_000_000) },
                 ask: { _, _ in .refused(reason: "was asked") })
             let store = SecretStore(
                 sources: [

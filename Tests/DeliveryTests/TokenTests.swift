@@ -19,11 +19,12 @@ struct `Tokens` {
     /// A store of another run: each has the same files, and `ask` answers in place of the endpoint.
     private func store(
         at seconds: Int64 = 1_000_000, directory: String? = nil, client: OAuth2? = nil,
-        environment: [String: String] = [:], ask: @escaping () -> OAuth2.Answer
+        environment: [String: String] = [:], settings: DestinationSettings = DestinationSettings(),
+        ask: @escaping () -> OAuth2.Answer
     ) -> SecretStore {
         let tokens = TokenSource(
             directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": directory ?? runtime]),
-            now: { Timestamp(microseconds: seconds * 1_000_000) }, names: { $0.secretNames() },
+            now: { Timestamp(microseconds: seconds * 1_000_000) }, settings: { _ in settings },
             ask: { _, _ in ask() })
         return SecretStore(
             sources: ["api": .oauth2(client ?? oauth2), "id": .environment("ID")], environment: environment,
@@ -64,6 +65,19 @@ struct `Tokens` {
         #expect(store(client: client) { token("a") }.values(["api"]).values == ["api": "a"])
         client.assertion?.keyID = "2"
         #expect(store(client: client) { token("b") }.values(["api"]).values == ["api": "b"])
+    }
+
+    @Test func `another socket or proxy of the endpoint has another token`() {
+        let connections = [
+            ConnectionOptions(), ConnectionOptions(unixSocket: "/one"), ConnectionOptions(unixSocket: "/two"),
+            ConnectionOptions(proxy: .url("http://one@proxy:1")), ConnectionOptions(proxy: .url("http://two@proxy:1")),
+        ]
+        for (number, connection) in connections.enumerated() {
+            let settings = DestinationSettings { $0.connection = connection }
+            let token = token("\(number)")
+            #expect(store(settings: settings) { token }.values(["api"]).values == ["api": "\(number)"])
+            #expect(store(settings: settings, ask: never).values(["api"]).values == ["api": "\(number)"])
+        }
     }
 
     @Test func `runs with different runtime directories never send a refresh token twice`() throws {
@@ -109,7 +123,7 @@ struct `Tokens` {
         client.refreshToken = "${secret:refresh}"
         let tokens = TokenSource(
             directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": runtime]),
-            now: { Timestamp(microseconds: seconds * 1_000_000) }, names: { $0.secretNames() },
+            now: { Timestamp(microseconds: seconds * 1_000_000) },
             ask: { _, secrets in ask(secrets.values["refresh"] ?? "") })
         return SecretStore(
             sources: ["api": .oauth2(client), "refresh": .file("refresh")], environment: [:], base: base,
@@ -170,7 +184,7 @@ struct `Tokens` {
         func run(_ ttl: Duration?, at seconds: Int64) -> String? {
             let tokens = TokenSource(
                 directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": runtime]),
-                now: { Timestamp(microseconds: seconds * 1_000_000) }, names: { $0.secretNames() },
+                now: { Timestamp(microseconds: seconds * 1_000_000) },
                 ask: { _, _ in never() })
             let store = SecretStore(
                 sources: ["api": .command(["sh", "-c", "echo x >> calls; wc -l < calls"], ttl: ttl)],
@@ -249,7 +263,7 @@ struct `Tokens` {
         DispatchQueue.concurrentPerform(iterations: 6) { _ in
             let tokens = TokenSource(
                 directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": runtime]),
-                now: { Timestamp(microseconds: 1_000_000_000_000) }, names: { _ in [] },
+                now: { Timestamp(microseconds: 1_000_000_000_000) },
                 ask: { _, _ in
                     asked.withLock { $0 += 1 }
                     return answer

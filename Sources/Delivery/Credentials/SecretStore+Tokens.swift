@@ -15,7 +15,8 @@ extension SecretStore {
     /// that would recurse.
     func needs(of oauth2: OAuth2) -> Set<String> {
         guard let tokens else { return [] }
-        return tokens.names(oauth2).filter { if case .oauth2? = sources[$0] { false } else { true } }
+        return oauth2.secretNames(settings: tokens.settings(oauth2))
+            .filter { if case .oauth2? = sources[$0] { false } else { true } }
     }
 
     /// Returns what a request for a token would be made from now. Throws if a secret is missing.
@@ -33,10 +34,26 @@ extension SecretStore {
         // drainq itself writes new refresh tokens of one login to the file: with each, a token of another scope or
         // runtime directory would be another one. The names of the secrets may differ from queue to queue.
         let known = secrets.values.filter { login == nil || $0.key != oauth2.refreshSecret }
-        let files = tokens?.files(oauth2).map { FileIdentity($0)?.description ?? "" } ?? []
+        let settings = tokens?.settings(oauth2) ?? DestinationSettings()
+        let files = oauth2.credentialFiles(settings: settings).map { FileIdentity($0)?.description ?? "" }
+        let texts = known.values.uniqueByBytes + [login ?? ""] + files
         return TokenInputs(
             secrets: secrets,
-            credentials: RequestCredentials(known.values.sorted() + [login ?? ""] + files, areOwn: false), login: login)
+            credentials: RequestCredentials(
+                texts + ["\(try connection(to: oauth2, settings, secrets))"], areOwn: false), login: login)
+    }
+
+    /// Returns the connection by which the endpoint is asked: a socket or a proxy may lead to another account.
+    private func connection(
+        to oauth2: OAuth2, _ settings: DestinationSettings, _ secrets: SecretValues
+    ) throws(SecretDefect) -> ConnectionOptions {
+        do throws(RequestError) {
+            var options = try settings.connection.expanded(with: secrets)
+            options.proxy = options.proxy(for: oauth2.tokenURL).map { .url($0) } ?? .direct
+            return options
+        } catch {
+            throw SecretDefect(place: place(of: oauth2), reason: "cannot be asked: \(error)")
+        }
     }
 
     /// Returns a token, and the credentials that it was made from.

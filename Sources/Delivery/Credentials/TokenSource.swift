@@ -4,10 +4,8 @@ package import Policy
 package struct TokenSource {
     let directory: RuntimeDirectory?
     let now: () -> Timestamp
-    /// The names of the secrets needed by a request for a token.
-    let names: (OAuth2) -> Set<String>
-    /// The paths of the other files with credentials for a request: the key of an assertion, a client's certificate.
-    let files: (OAuth2) -> [String]
+    /// The settings of an endpoint: the secrets, files and connection of requests for its tokens.
+    let settings: (OAuth2) -> DestinationSettings
     /// Asks the endpoint and waits at most ten seconds for its answer.
     let ask: (OAuth2, SecretValues) -> OAuth2.Answer
 
@@ -15,14 +13,13 @@ package struct TokenSource {
     private static let patience: Duration = .seconds(12)
 
     package init(
-        directory: RuntimeDirectory?, now: @escaping () -> Timestamp, names: @escaping (OAuth2) -> Set<String>,
-        files: @escaping (OAuth2) -> [String] = { $0.credentialFiles() },
+        directory: RuntimeDirectory?, now: @escaping () -> Timestamp,
+        settings: @escaping (OAuth2) -> DestinationSettings = { _ in DestinationSettings() },
         ask: @escaping (OAuth2, SecretValues) -> OAuth2.Answer
     ) {
         self.directory = directory
         self.now = now
-        self.names = names
-        self.files = files
+        self.settings = settings
         self.ask = ask
     }
 

@@ -25,7 +25,7 @@ extension OpenQueue {
         let settings = { [configuration] in DestinationTable(configuration).settings(ofEndpointOf: $0) }
         return TokenSource(
             directory: RuntimeDirectory(environment: environment), now: { Timestamp.now() },
-            names: { $0.secretNames(settings: settings($0)) }, files: { $0.credentialFiles(settings: settings($0)) },
+            settings: settings,
             ask: { [directory, programEnvironment, path = spool.path] oauth2, secrets in
                 do throws(RequestError) {
                     var assertion: String?
