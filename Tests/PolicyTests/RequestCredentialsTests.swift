@@ -8,13 +8,15 @@ struct RequestCredentialsTests {
     private func credentials(
         _ route: Route = Route(url: "https://a.example/x", headers: Self.bearer),
         secrets: [String: String] = ["api": "s"],
-        sources: [String: SecretSource] = [:], own: (inout OperationHeader) -> Void = { _ in }
+        sources: [String: SecretSource] = [:], body: String = "",
+        own: (inout OperationHeader) -> Void = { _ in }
     ) -> RequestCredentials {
         var header = OperationHeader(
             id: OperationID("a")!, type: .default, createdAt: Timestamp(microseconds: 0), contentType: nil)
         own(&header)
         return RequestForm(route).credentials(
-            of: [Operation(header: header, body: [])], secrets: SecretValues(values: secrets), sources: sources)
+            of: [Operation(header: header, body: Array(body.utf8))], secrets: SecretValues(values: secrets),
+            sources: sources)
     }
 
     @Test func `equal values are equal credentials, whatever their names and the url are`() {
@@ -53,6 +55,44 @@ struct RequestCredentialsTests {
             credentials(secrets: ["api": "t"], sources: command) == credentials(secrets: ["api": "u"], sources: command)
         )
         #expect(credentials(sources: command) != credentials(sources: ["api": .command(["other"], ttl: nil)]))
+    }
+
+    @Test func `the text beside a secret counts, with the secret's value in its place`() {
+        func account(_ name: String, _ secret: String = "api") -> Route {
+            Route(
+                url: "https://a.example/x",
+                headers: [HeaderField(name: "Authorization", value: "Account \(name):${secret:\(secret)}")])
+        }
+        #expect(credentials(account("one")) != credentials(account("two")))
+        #expect(credentials(account("one")) == credentials(account("one", "b"), secrets: ["b": "s"]))
+        #expect(credentials(account("cafe\u{301}")) != credentials(account("caf\u{E9}")))
+        let command: [String: SecretSource] = ["api": .command(["token"], ttl: nil)]
+        #expect(
+            credentials(account("one"), secrets: ["api": "t"], sources: command)
+                == credentials(account("one"), secrets: ["api": "u"], sources: command))
+        #expect(
+            credentials(account("one"), sources: command) != credentials(account("two"), sources: command))
+        let names = ["one", "two"].map { RequestForm(account($0)).credentialNames(settings: DestinationSettings()) }
+        #expect(names[0] != names[1])
+        let basic = ["one", "two"].map { user in
+            Route(url: "https://a.example/x", basicUser: user, basicPassword: "${secret:api}")
+        }
+        #expect(credentials(basic[0]) != credentials(basic[1]))
+    }
+
+    @Test func `a field that takes credentials from the operation has its value, and is its own`() {
+        let route = Route(
+            url: "https://a.example/x", headers: [HeaderField(name: "Authorization", value: "Bearer {payload.t}")])
+        let one = credentials(route, body: #"{"t":"one"}"#)
+        #expect(one.areOwn && one == credentials(route, body: #"{"n":1,"t":"one"}"#))
+        #expect(one != credentials(route, body: #"{"t":"two"}"#))
+        let typed = Route(
+            url: "https://a.example/x", headers: [HeaderField(name: "Authorization", value: "{type}:${secret:api}")])
+        #expect(!credentials(typed).areOwn)
+        #expect(credentials(typed) != credentials(typed) { $0.type = TypeName("t")! })
+        // Named like a credential, and not one by which clients log in.
+        let keyed = Route(url: "https://a.example/x", headers: [HeaderField(name: "X-Partition-Key", value: "{id}")])
+        #expect(!credentials(keyed).areOwn && credentials(keyed) == credentials(keyed) { $0.id = OperationID("b")! })
     }
 
     @Test(arguments: ["Authorization", "cookie", "Proxy-Authorization", "X-API-Key"])

@@ -152,7 +152,8 @@ final class RequestMaker {
     }
 
     private func credentials(of operations: [Operation], _ secrets: SecretValues) -> RequestCredentials {
-        let mayHaveOwn = operations.contains { !$0.header.headers.isEmpty || $0.header.url != nil }
+        let mayHaveOwn =
+            form.fillsInCredentials || operations.contains { !$0.header.headers.isEmpty || $0.header.url != nil }
         if !mayHaveOwn, let last = lastCredentials, last.secrets == secrets.$values { return last.credentials }
         let credentials = form.credentials(of: operations, secrets: secrets, sources: sources)
         if !mayHaveOwn { lastCredentials = (secrets.$values, credentials) }

@@ -7,7 +7,8 @@ package final class RequestForm: Sendable {
     private let urlDefect: RequestError?
     /// The reason why the route's own method cannot be used.
     private let methodDefect: RequestError?
-    private let fields: [Field]
+    /// The route's header fields, with that of Basic authentication.
+    let fields: [Field]
     /// The body's template within what its protocol puts around it; `nil` sends the body as given.
     let body: Template?
     /// The template around the members of a batch; `nil` uses the format's template.
