@@ -37,6 +37,23 @@ struct QueueHealthTests {
         #expect(try health(bench).newQuarantined == 3 && health(bench).quarantineReason == nil)
     }
 
+    @Test func `a file in quarantine is new until an operator names it, and another one of its name is new`() throws {
+        let bench = try Bench()
+        let input = SpoolDirectory.BadInput(
+            Array("1".utf8), reason: "it is bad", source: "line 1", reading: Reading(.payload))
+        _ = try bench.spool.keepBadInput([input], by: AdmissionRule(bench.configuration), now: bench.now)
+        let item = try bench.spool.quarantined()[0]
+        let mark = try #require(try SeenFiles.mark(of: item, in: bench.spool))
+        try SeenFiles.note([mark], in: bench.spool)
+        #expect(try health(bench).newQuarantined == 0)
+        let path = "\(bench.spool.path)/quarantine/\(item.fileName)"
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try SeenFiles.mark(of: item, in: bench.spool) == nil)
+        usleep(10_000)
+        try Data("2".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try health(bench).newQuarantined == 1)
+    }
+
     @Test func `well needs a delivery, and a run within five usual intervals while something is due`() throws {
         let bench = try Bench()
         try bench.add(1)

@@ -2,8 +2,8 @@ package import Policy
 package import Spool
 
 /// The failed operations and files in quarantine that an operator's command has named, by their marks:
-/// `state/seen.json`. They need no attention: `status` counts them, and says that all is well. The mark of a file in
-/// quarantine is its file name.
+/// `state/seen.json`. They need no attention: `status` counts them, and says that all is well. The mark of a file is
+/// its name and the time at which it came: another file may come there under the same name.
 ///
 /// Losing the file makes them new again.
 package struct SeenFiles: Hashable, Sendable {
@@ -27,6 +27,11 @@ package struct SeenFiles: Hashable, Sendable {
     /// one, also under the same file name.
     package static func mark(of entry: Entry, in spool: SpoolDirectory) throws(SpoolError) -> String? {
         try spool.status(of: entry).map { "\(entry.name) \($0.changedAt.microseconds)" }
+    }
+
+    /// Returns the mark of a file in quarantine; `nil` if the file is gone.
+    package static func mark(of item: QuarantineItem, in spool: SpoolDirectory) throws(SpoolError) -> String? {
+        try spool.status(of: item).map { "\(item.fileName) \($0.changedAt.microseconds)" }
     }
 
     /// Notes that an operator has seen the files with these marks.

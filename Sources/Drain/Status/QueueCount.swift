@@ -117,7 +117,10 @@ package struct QueueCount {
         }
         let quarantined = try spool.quarantined()
         states[.quarantined] = quarantined.count
-        let unseen = quarantined.filter { !seen.contains($0.fileName) }
+        var unseen: [QuarantineItem] = []
+        for item in quarantined {
+            if let mark = try SeenFiles.mark(of: item, in: spool), !seen.contains(mark) { unseen.append(item) }
+        }
         newQuarantined = unseen.count
         quarantineReason = Set(unseen.map(\.reason)).count == 1 ? unseen[0].reason.map { escapedForDisplay($0) } : nil
         try view.serve(&lacks)

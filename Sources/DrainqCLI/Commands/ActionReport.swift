@@ -129,12 +129,7 @@ private final class ActionReport {
             printChanged(ActionResult(id: id, state: entry.state.word, due: due), id.description)
         case .refused(let entry, let objection):
             let id = entry.name.id.description
-            // try?: what cannot be looked at stays new.
-            if entry.state == .failed, named.count < SeenFiles.most,
-                let mark = try? SeenFiles.mark(of: entry, in: queue.spool)
-            {
-                named.append(mark)
-            }
+            if entry.state == .failed { note { try SeenFiles.mark(of: entry, in: queue.spool) } }
             let command: String? =
                 switch objection {
                 case .isClaimed, .isGone: nil
@@ -147,7 +142,7 @@ private final class ActionReport {
         case .changedFile(let item, let due):
             printChanged(ActionResult(state: QueueState.quarantine.word, path: item.place, due: due), item.place)
         case .refusedFile(let item, let reason):
-            if named.count < SeenFiles.most { named.append(item.fileName) }
+            note { try SeenFiles.mark(of: item, in: queue.spool) }
             fail(item.place, reason ?? "it is quarantined", hint: again(item) ?? pasted("show", item.fileName))
         case .supersededFile(let item, let newer):
             fail(
@@ -159,6 +154,12 @@ private final class ActionReport {
             _ = reportEvicted(accepted)
         case .released(let count): reportReleased(count, isQuiet: options.global.verbosity.isQuiet)
         }
+    }
+
+    /// Notes the mark of a file that the command has named and left.
+    private func note(_ mark: () throws -> String?) {
+        // try?: what cannot be looked at stays new.
+        if named.count < SeenFiles.most, let mark = try? mark() { named.append(mark) }
     }
 
     private func again(_ item: QuarantineItem) -> String? {

@@ -117,6 +117,11 @@ extension SpoolDirectory {
     /// Returns the bytes of the entry's file; `nil` if the file is no longer there.
     package func size(of entry: Entry) throws(SpoolError) -> Int? { try status(of: entry)?.size }
 
+    /// Returns the status of a file in quarantine; `nil` if the file is no longer there.
+    package func status(of item: QuarantineItem) throws(SpoolError) -> FileStatus? {
+        try status(item.path, "look at")
+    }
+
     /// Returns the status of the entry's file; `nil` if the file is no longer there.
     package func status(of entry: Entry) throws(SpoolError) -> FileStatus? {
         try status(QueuePath(entry.path), "look at")
