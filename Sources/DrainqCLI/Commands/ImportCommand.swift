@@ -40,8 +40,7 @@ struct ImportCommand: Command {
         already as it is, and reports it; if all of them are, it imports no operation, and the status is 1. With \
         --replace an operation replaces the one that has its id. If its payload, url or method is another, it gets an \
         idempotency key of its own, which drainq show prints: the server may have the old request, and would take the \
-        new one for its repetition. It keeps its key if no run can have sent the old one, or if the line has another \
-        idempotencyKey.
+        new one for its repetition. If the line has another idempotencyKey, it gets that.
 
         A line that is not such an operation is reported with its number and kept in `quarantine/`; the others are \
         imported, and the exit status is 65. With --atomic the command imports all operations or none.
