@@ -100,9 +100,38 @@ struct OperatorTests {
             guard case .moved(let failed) = try run.settle(claim, as: .failed(countsAttempt: true), record: record)
             else { throw Errno(0) }
             try run.end()
-            let renewed = try queue.open().retryAsNewest(failed, now: now + .seconds(60), by: Configuration())
+            var control = AdmissionControl(Configuration())
+            let renewed = try queue.open().retryAsNewest(failed, within: &control, now: now + .seconds(60))
             #expect(renewed?.name.unknowns == unknowns)
         }
+    }
+
+    @Test func `a process that adds dates a value after a retry as the newest, although the clock was set back`() throws
+    {
+        var configuration = Configuration()
+        configuration.defaultRoute.coalesce = true
+        let adding = try queue.open()
+        var adder = AdmissionControl(configuration)
+        func add(_ id: String, at time: Timestamp) throws -> EntryName {
+            var operation = queue.operation(id)
+            operation.header.createdAt = time
+            operation.header.key = "k"
+            let submission = Submission(operation, hasOwnID: false, at: time, isDated: false)
+            guard case .accepted(let name)? = try adding.accept([submission], within: &adder).results.first else {
+                throw Errno(0)
+            }
+            return name
+        }
+        let dead = try add("dead", at: now)
+        rename("\(queue.path)/new/\(dead)", "\(queue.path)/failed/\(dead)")
+        _ = try add("ahead", at: now + .seconds(50))
+        let second = try add("second", at: now)
+        var control = AdmissionControl(configuration)
+        let failed = Entry(state: .failed, name: dead)
+        let renewed = try #require(
+            try queue.open().retryAsNewest(failed, within: &control, now: now + .seconds(1)))
+        #expect(second.createdAt < renewed.name.createdAt)
+        #expect(try renewed.name.createdAt < add("last", at: now + .seconds(2)).createdAt)
     }
 
     @Test func `bad inputs kept together share the syncs`() throws {
@@ -359,7 +388,8 @@ struct OperatorTests {
         if isDropped {
             #expect(try open.drop(failed))
         } else {
-            #expect(try open.retryAsNewest(failed, now: later, by: Configuration()) != nil)
+            var control = AdmissionControl(Configuration())
+            #expect(try open.retryAsNewest(failed, within: &control, now: later) != nil)
         }
         let run = try open.beginRun(now: later)
         #expect(try run.recover(now: later).returned.isEmpty)

@@ -42,6 +42,8 @@ package struct OperationChange {
     private let now: Timestamp
     /// The due time of the next operation; `nil` if the action sets none.
     private var due: Timestamp?
+    /// The admission of dead letters that come back as new operations.
+    private var control: AdmissionControl
     /// The content of the files that were saved, or that passed a filter of their content.
     private var saved: [Entry: Fingerprint] = [:]
 
@@ -56,6 +58,7 @@ package struct OperationChange {
         self.clock = clock
         self.report = report
         now = clock.now()
+        control = AdmissionControl(configuration)
         due = if case .retry(spacing: .some, asNewest: _) = action { now } else { nil }
     }
 
@@ -205,7 +208,7 @@ package struct OperationChange {
     }
 
     /// Changes an operation, except in a dry run. Returns why it cannot change any more; `nil` once it has changed.
-    private func perform(on entry: Entry) throws(SpoolError) -> OperatorAction.Objection? {
+    private mutating func perform(on entry: Entry) throws(SpoolError) -> OperatorAction.Objection? {
         if case .retry = action {
             switch try spool.read(entry) {
             case nil: return try whereabouts(of: entry.name.id)
@@ -219,7 +222,7 @@ package struct OperationChange {
         let isDone: Bool
         switch action {
         case .retry(spacing: _, asNewest: true) where entry.state == .failed:
-            isDone = try spool.retryAsNewest(entry, now: now, notBefore: due, by: configuration) != nil
+            isDone = try spool.retryAsNewest(entry, within: &control, now: now, notBefore: due) != nil
         case .retry: isDone = try spool.retry(entry, now: now, notBefore: due) != nil
         case .hold: isDone = try spool.hold(entry) != nil
         case .release: isDone = try spool.release(entry, now: now) != nil

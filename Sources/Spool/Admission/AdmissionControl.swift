@@ -166,6 +166,15 @@ package struct AdmissionControl {
         return .success(file)
     }
 
+    /// Dates a dead letter that comes back as a new operation, and counts it in. It was accepted before, so no limit of
+    /// the queue keeps it out.
+    mutating func takeBack(_ submission: inout Submission, _ queue: SpoolDirectory) throws(SpoolError) -> IncomingFile {
+        try rule.complete(&submission, in: queue)
+        let file = submission.file
+        count(in: file, isCandidate: false)
+        return file
+    }
+
     /// Counts in an operation that replaces none, or returns why it cannot enter. `isCandidate`: later operations of
     /// the batch may evict it.
     mutating func admit(

@@ -37,9 +37,10 @@ extension SpoolDirectory {
 
     /// Row X → W → N: retries a dead letter as an operation created now, so that it is the newest of its sequence. The
     /// two files change places as a committed batch: after a crash there is one of them, or the next process completes
-    /// the change. Returns `nil` if the dead letter is no longer there, or no operation.
+    /// the change. Records its time of creation for the processes that add. Returns `nil` if the dead letter is no longer
+    /// there, or no operation.
     package func retryAsNewest(
-        _ entry: Entry, now: Timestamp, notBefore: Timestamp? = nil, by configuration: Configuration
+        _ entry: Entry, within control: inout AdmissionControl, now: Timestamp, notBefore: Timestamp? = nil
     ) throws(SpoolError) -> Entry? {
         try withNamesLock { () throws(SpoolError) in
             guard case .success(let old)? = try portable(entry) else { return nil }
@@ -50,10 +51,16 @@ extension SpoolDirectory {
             var submission = Submission(
                 renewed, as: Self.retried(place, now, notBefore).name, hasOwnID: true, at: now, isDated: false)
             submission.useSubmissionTime()
-            try AdmissionRule(configuration).complete(&submission, in: self)
-            _ = try publish([submission.file], durable: true, allOrNone: true, insteadOf: QueuePath(entry.path))
+            var isDone = false
+            defer { control.endBatch(isDone: isDone, in: self) }
+            try control.beginBatch(self, [submission], allOrNone: true)
+            let file = try control.takeBack(&submission, self)
+            try control.recordBatch(in: self)
+            _ = try publish([file], durable: true, allOrNone: true, insteadOf: QueuePath(entry.path))
+            if !control.needsLock { AdmissionRecord.invalidate(in: self) }
+            isDone = true
             try syncAfterMove(from: entry.state.path)
-            return submission.entry
+            return file.entry
         }
     }
 
