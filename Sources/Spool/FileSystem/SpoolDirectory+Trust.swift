@@ -18,6 +18,20 @@ extension SpoolDirectory {
         }
     }
 
+    /// Reads a waiting operation as the run that sends it does; `nil` if the file is no longer there.
+    func readAsRun(_ entry: Entry) throws(SpoolError) -> StoredFile? {
+        let file = try read(entry)
+        guard case .operation(let stored) = file else { return file }
+        let path = QueuePath(entry.path)
+        let objection = try objection(to: stored.status, at: path) { () throws(SpoolError) in
+            // A second name in the queue is that of a move, which can end between the two looks.
+            let others = try otherNames(of: path, entry.name.id).count
+            return min(stored.status.links, try status(path, "look at")?.links ?? 0) - others
+        }
+        if let objection { return .notAnOperation(reason: objection) }
+        return file
+    }
+
     /// Returns why the file of a canonical name is no operation, whatever its content; `nil` if a run sends the file.
     ///
     /// Another user's file is none: the queue believes its canonical name unread, and its owner can rewrite the file

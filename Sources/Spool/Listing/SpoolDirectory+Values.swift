@@ -5,7 +5,7 @@ package import Policy
 /// newer one was opened (`Successor`).
 extension SpoolDirectory {
     /// Returns the operations in row N, D or C that replace these, if they come back. Opens an operation that waits: a
-    /// damaged file replaces nothing. The caller has the names lock.
+    /// file that no run sends replaces nothing. The caller has the names lock.
     package func newer(
         than names: [EntryName], by rule: ReplacementRule
     ) throws(SpoolError) -> [EntryName: OperationID] {
@@ -17,7 +17,7 @@ extension SpoolDirectory {
             values[group, default: []].append(entry)
         }
         let newest = values.compactMapValues { values in
-            values.sorted { $0.name.isOlder(than: $1.name) }.last { !isDamaged($0) }?.name
+            values.sorted { $0.name.isOlder(than: $1.name) }.last { !isUnfit($0) }?.name
         }
         var newer: [EntryName: OperationID] = [:]
         for name in names {
@@ -27,11 +27,11 @@ extension SpoolDirectory {
         return newer
     }
 
-    /// Whether a waiting file is no operation. A file that has gone meanwhile is in flight.
-    private func isDamaged(_ entry: Entry) -> Bool {
+    /// Whether no run sends a waiting file. A file that has gone meanwhile is in flight.
+    private func isUnfit(_ entry: Entry) -> Bool {
         if entry.state == .claimed { return false }
         // try?: what cannot be read may be a value.
-        if case .notAnOperation? = (try? read(entry)).flatMap(\.self) { return true }
+        if case .notAnOperation? = (try? readAsRun(entry)).flatMap(\.self) { return true }
         return false
     }
 

@@ -149,14 +149,8 @@ package struct Replacement: ~Copyable {
 extension SpoolDirectory {
     /// Opens an operation. Returns `nil` if the operation is no longer there, or if a run would not send its file.
     package func successor(_ newer: Entry) throws(SpoolError) -> Successor? {
-        guard case .operation(let stored) = try read(newer) else { return nil }
-        let path = QueuePath(newer.path)
-        let objection = try objection(to: stored.status, at: path) { () throws(SpoolError) in
-            // A second name in the queue is that of a move, which can end between the two looks.
-            let others = try otherNames(of: path, newer.name.id).count
-            return min(stored.status.links, try status(path, "look at")?.links ?? 0) - others
-        }
-        return objection == nil ? Successor(name: newer.name, isSent: false) : nil
+        guard case .operation = try readAsRun(newer) else { return nil }
+        return Successor(name: newer.name, isSent: false)
     }
 
     /// Finds and opens an operation that waits. An operation in flight replaces nothing: its server may refuse it, and
