@@ -1,3 +1,4 @@
+import CSystem
 import Delivery
 import Spool
 import Testing
@@ -41,6 +42,40 @@ struct HeldBehindFailedTests {
         let (first, second) = (try bench.run(), try bench.run())
         #expect(first.expired == 1 && first.delivered + second.delivered == 1 && second.held == 0)
         #expect(try bench.names(.failed).count == 1 && bench.names(.new).isEmpty)
+    }
+
+    @Test func `a dead letter that had expired before holds its sequence after a failure without a record`() throws {
+        var isFull = false
+        var system = SystemCalls.real
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            let text = String(cString: path)
+            let isRecord = flags & O_APPEND != 0 && text.hasPrefix("claimed/") && text.hasSuffix(".json")
+            if isFull, isRecord { throw Errno(ENOSPC) }
+            return try SystemCalls.real.open(directory, path, flags, mode)
+        }
+        let bench = try Bench(system: system)
+        (bench.configuration.defaultRoute.ordering, bench.configuration.defaultRoute.onFailure) = (.key, .hold)
+        let end = bench.now + .seconds(10)
+        try bench.add(1) { ($0.key, $0.expiresAt) = ("a", end) }
+        bench.now = bench.now + .seconds(20)
+        #expect(try bench.run().expired == 1)
+        let failed = Entry(state: .failed, name: try #require(try bench.names(.failed).first))
+        let old = try #require(try bench.spool.portable(failed)).get()
+        var header = old.header
+        header.expiresAt = bench.now + .seconds(3600)
+        let file = OperationFile.encode(Operation(header: header, body: old.body, attempts: old.attempts))
+        let edited = Submission(try PortableOperation(failed, file: file), at: bench.now)
+        var control = AdmissionControl(bench.configuration)
+        #expect(try bench.spool.accept([edited], within: &control, replacing: true).replaced == [failed])
+        _ = try bench.spool.retry(failed, now: bench.now)
+        try bench.add(1) { $0.key = "a" }
+        bench.now = bench.now + .seconds(1)
+        isFull = true
+        let refused = try bench.run { _ in .status(400) }
+        #expect(refused.failed == 1 && refused.attempts == 1)
+        isFull = false
+        let later = try bench.run()
+        #expect(later.attempts == 0 && later.held == 1)
     }
 
     @Test func `with proceed, operations behind a dead letter go on`() throws {

@@ -135,7 +135,7 @@ package struct QueueView {
                 let kind = kinds.kind(of: name)
                 if kind.order.holdsBehindFailed { holders.append((Entry(state: state, name: EntryName(name)), kind)) }
             }
-            for (entry, kind) in holders where holders.count > Self.mostRead || !hasExpired(entry) {
+            for (entry, kind) in holders where holders.count > Self.mostRead || !hasExpired(entry, kind) {
                 failed.note(entry.name, of: kind.order, to: kind.destination)
             }
         }
@@ -145,10 +145,16 @@ package struct QueueView {
     /// The most dead letters that a listing opens. If there are more, expired ones hold their sequences, too.
     private static let mostRead = 10_000
 
-    /// Whether a dead letter failed because its time was over: nothing of it has failed, and it holds no sequence.
-    private func hasExpired(_ entry: Entry) -> Bool {
+    /// Whether a dead letter failed because its time was over: nothing of it has failed, and it holds no sequence. Its
+    /// last record says so, unless the failure after that record has none. An operation whose own time was over came
+    /// back only with a later one.
+    private func hasExpired(_ entry: Entry, _ kind: OperationKinds.Kind) -> Bool {
         // try?: what cannot be read holds its sequence.
-        entry.state == .failed && (try? spool.attempts(of: entry))?.last?.ruleCode == .expired
+        guard entry.state == .failed, case .operation(let stored)? = try? spool.read(entry),
+            let last = stored.operation.attempts.last, last.ruleCode == .expired
+        else { return false }
+        if stored.operation.header.expiresAt == nil { return true }
+        return Settlement.decide(onExpiryOf: stored.operation, route: kind.route, now: last.at) != nil
     }
 
     // MARK: - The operations of the run
