@@ -9,8 +9,10 @@ import Testing
 
 /// Chains: later operations of a key send the value from the answer to an earlier operation, and wait for the value.
 struct ChainTests {
-    private func bench(_ ordering: Ordering = .key, _ onFailure: OnFailure = .hold) throws -> Bench {
-        let bench = try Bench()
+    private func bench(
+        _ ordering: Ordering = .key, _ onFailure: OnFailure = .hold, system: SystemCalls = .real
+    ) throws -> Bench {
+        let bench = try Bench(system: system)
         bench.configuration = Configuration(
             defaultRoute: Route(
                 url: "http://one/{kept.id}",
@@ -217,6 +219,33 @@ struct ChainTests {
         bench.pass(.seconds(86_401))
         for _ in 0..<2 { _ = try bench.run(answer: serve) }
         #expect(try bench.names(.failed).map(\.id) == [waiting.id] && bench.names(.new).isEmpty)
+    }
+
+    @Test func `a create that a run attempts between two listings serves the value all the same`() throws {
+        var (create, claim): (Entry?, Claim?) = (nil, nil)
+        var run: SpoolRun?
+        var system = SystemCalls.real
+        system.list = { (directory, path, body) throws(Errno) in
+            let text = String(cString: path)
+            if text == "new", let entry = create.take() { claim = try? run?.claim(entry) }
+            try SystemCalls.real.list(directory, path, body)
+            if text == "deferred", let claimed = claim.take() {
+                let until = (claimed.name.createdAt + .seconds(60)).roundedUpToMilliseconds
+                _ = try? run?.settle(
+                    claimed, .deferred(until: until, countsAttempt: true), record: nil, now: claimed.name.createdAt)
+            }
+        }
+        let bench = try bench(.any, system: system)
+        try bench.add(1, type: "create") { $0.key = "k" }
+        try bench.add(1) { $0.key = "k" }
+        let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
+        var view = try QueueView(bench.spool, bench.configuration, known, at: bench.now)
+        run = try SpoolDirectory(opening: bench.directory.path).beginRun(now: bench.now)
+        let names = try bench.names(.new)
+        create = Entry(state: .new, name: names[0])
+        #expect(try view.unserved("id", of: Entry(state: .new, name: names[1])) == nil)
+        #expect(try bench.names(.deferred).map(\.type.description) == ["create"])
+        try run?.end()
     }
 
     /// Only an operation of its own line waits for the older one.

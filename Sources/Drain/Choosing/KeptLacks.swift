@@ -86,12 +86,14 @@ extension QueueView {
 
     /// Takes the values away that an operation in these states may still leave. An operation that waits for a value
     /// itself leaves none of that name.
+    ///
+    /// What waits is listed once more for values that are left then: a run may claim an operation and defer it between
+    /// the listings of its two directories.
     mutating func serve(
         _ lacks: inout KeptLacks, from states: [QueueState] = QueueState.standing + [.failed]
     ) throws(SpoolError) {
-        if lacks.values.isEmpty { return }
         let spool = spool
-        for state in states {
+        for state in QueueState.standing + states where !lacks.values.isEmpty {
             try spool.forEachEntry(in: state) { entry in
                 let kind = kinds.kind(of: entry.name)
                 let left = Set(kind.route.keep.keys).subtracting(kind.keptNames)
