@@ -55,15 +55,17 @@ struct SafeCommandTests {
                 .contains("cannot drop the copies of delivered operations"))
     }
 
-    @Test func `a claimed operation is neither exported nor dropped`() throws {
+    @Test(arguments: ["--verbose", "--quiet"])
+    func `a claimed operation is neither exported nor dropped, and the status says so`(option: String) throws {
         let receiver = try LoopbackReceiver(script: Script(["204 delay=30s"]))
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
         try queue.run("add", input: numbered(2))
         let running = try queue.start("run", "--concurrency", "1", "--limit", "1", "--grace", "0s")
         #expect(receiver.wait(forRequests: 1, within: .seconds(60)))
-        let finished = try queue.run("export", "--to", moved(queue), "--then-drop")
-        #expect(finished.status == 0 && finished.error.contains("1 operation is in flight, and not exported"))
+        let finished = try queue.run("export", "--to", moved(queue), "--then-drop", option)
+        #expect(finished.status == 1 && finished.error.contains("cannot move "))
+        #expect(finished.error.contains("it is in flight"))
         #expect(try String(contentsOfFile: moved(queue), encoding: .utf8).split(separator: "\n").count == 1)
         running.process.terminate()
         _ = try running.finish()

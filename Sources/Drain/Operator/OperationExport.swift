@@ -34,7 +34,7 @@ package struct OperationExport {
     package private(set) var saved: [SavedOperation] = []
     /// The marks of failed operations (`SeenFiles`), which an operator has seen now.
     package private(set) var seen: [String] = []
-    /// The operations in flight: exported, or if the operations leave the queue, left out.
+    /// The exported operations that were in flight.
     package private(set) var claimed = 0
     package private(set) var bodyFiles = 0
     /// The files in `new/` that no run has read yet.
@@ -76,7 +76,6 @@ package struct OperationExport {
         var place = entry
         // A run has claimed the operation, or another command has moved it, since the listing.
         for _ in 0..<2 {
-            if isMoving, place.state == .claimed { return try report(.claimed(target)) }
             if try write(place, nil) { return }
             let found = try spool.withNamesLock { () throws(SpoolError) in try spool.find([entry.name.id]) }
             guard let other = found[entry.name.id] else { break }
@@ -85,7 +84,8 @@ package struct OperationExport {
         try report(.missing(target))
     }
 
-    /// Writes the operation if it passes the filter. Returns false if its file is gone.
+    /// Writes the operation if it passes the filter; one in flight does not leave the queue. Returns false if its file
+    /// is gone.
     private mutating func write(_ entry: Entry, _ filter: OperationFilter?) throws(SpoolError) -> Bool {
         guard let result = try spool.portable(entry) else { return false }
         let (operation, line): (PortableOperation, [UInt8])
@@ -97,8 +97,11 @@ package struct OperationExport {
             try report(.unusable(entry, error))
             return true
         }
+        if isMoving, entry.state == .claimed {
+            try report(.claimed(.id(entry.name.id)))
+            return true
+        }
         if entry.state == .claimed { claimed += 1 }
-        if isMoving, entry.state == .claimed { return true }
         if operation.header.bodyFile != nil { bodyFiles += 1 }
         try report(.line(line))
         if entry.state == .failed, seen.count < SeenFiles.most, let mark = try SeenFiles.mark(of: entry, in: spool) {

@@ -31,9 +31,9 @@ struct ExportCommand: Command {
             .thenDrop, \.isMoving, "then remove them from the queue",
             """
             Removes the exported operations from the queue once the file of --to is safe on disk; if it cannot be \
-            written, the queue keeps every operation. Operations that are in flight are not exported then. An \
-            operation that a run claims meanwhile, or that another command changes or replaces, is in the file, stays \
-            in the queue, and is reported; the status is then 1.
+            written, the queue keeps every operation. An operation that is in flight is not exported then. An \
+            operation that a run claims meanwhile, or that another command changes or replaces, is in the file. Both \
+            stay in the queue and are reported, and the status is then 1.
             """)
         FilterOptions.options.map { $0.within(\.filter) }
         GlobalOptions.optionsButJSON.map { $0.within(\.global) }
@@ -186,10 +186,7 @@ private final class ExportReport {
     func reportOmissions(_ export: OperationExport, quarantined: Int) {
         let (claimed, bodyFiles, foreign) = (export.claimed, export.bodyFiles, export.foreign)
         if claimed > 0 {
-            Messages.notice(
-                isMoving
-                    ? "\(InWords.are(claimed, "operation")) in flight, and not exported"
-                    : "\(InWords.are(claimed, "exported operation")) in flight: the run may still deliver them")
+            Messages.notice("\(InWords.are(claimed, "exported operation")) in flight: the run may still deliver them")
         }
         if bodyFiles > 0 {
             Messages.notice("\(InWords.are(bodyFiles, "body file")) not exported: the output has only the paths")
