@@ -73,9 +73,9 @@ struct SendCommand: Command {
         the destination is held, and the operation stays. The status is 65 for input that is not an operation, which \
         is not kept, and 74 if the queue or the disk is full: the command then sends nothing. The command does not send \
         an operation whose id is in the queue already: the status is 75 if that one waits, and 1 if it has failed or \
-        is quarantined. While another process sends that one at once, or drops it, the status is 75 too; the operation \
-        is then not queued, because that process may keep nothing of its own. For several operations the status is the \
-        first in EXIT STATUS that applies.
+        is quarantined. While another drainq send has that one in flight, the status is 75 too, and nothing is queued: \
+        the other command may keep nothing of its own. For several operations the status is the first in EXIT STATUS \
+        that applies.
 
         If the command is killed, the operation stays in the queue, and the next run attempts it. A power cut before the \
         status 75 may lose it.
