@@ -54,7 +54,8 @@ struct HeldBehindFailedTests {
             return try SystemCalls.real.open(directory, path, flags, mode)
         }
         let bench = try Bench(system: system)
-        (bench.configuration.defaultRoute.ordering, bench.configuration.defaultRoute.onFailure) = (.key, .hold)
+        bench.configuration.defaultRoute.ordering = .key
+        bench.configuration.defaultRoute.onFailure = .hold
         let end = bench.now + .seconds(10)
         try bench.add(1) { ($0.key, $0.expiresAt) = ("a", end) }
         bench.now = bench.now + .seconds(20)
