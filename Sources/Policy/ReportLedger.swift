@@ -48,7 +48,7 @@ package struct ReportLedger: Hashable, Sendable {
         }
 
         /// The subject of mails about the hold of a destination.
-        fileprivate static func hold(of destination: String) -> Subject {
+        package static func hold(of destination: String) -> Subject {
             Subject(listener: .mail, event: .held, destination: destination)
         }
 
@@ -131,6 +131,14 @@ package struct ReportLedger: Hashable, Sendable {
 
     /// Returns whether a mail has told of the hold, or of its cause, and none of its end.
     package func hasTold(holdOf destination: String) -> Bool { entries[.hold(of: destination)]?.stands == true }
+
+    /// Returns whether a mail has told of this hold, or of its cause. An earlier hold may have ended unseen.
+    package func hasTold(_ hold: DestinationState.Hold, of destination: String) -> Bool {
+        guard let entry = entries[.hold(of: destination)], entry.stands == true, let told = entry.told else {
+            return false
+        }
+        return told >= hold.since
+    }
 
     /// Returns whether a mail about failures is due.
     package func hasDueMail(at now: Timestamp) -> Bool {

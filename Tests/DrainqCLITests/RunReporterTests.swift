@@ -51,4 +51,37 @@ struct RunReporterTests {
         #expect(try owed() == 2, "once")
         #expect(isRecorded == [true, false, false, true, true])
     }
+
+    @Test func `a hold is told by the first run that ends after it, and the next one anew`() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "reporter-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let spool = try SpoolDirectory.create(at: directory.path)
+        let file = DestinationsFile(spool: spool)
+        func record(_ event: DestinationEvent) throws -> DestinationState.Hold? {
+            let settings: (String) -> DestinationSettings = { _ in DestinationSettings() }
+            return try file.record([(Self.place, event)], settings: settings, at: .now(), durable: false)[Self.place]
+                .hold
+        }
+        func held() -> DestinationEvent {
+            .held(reason: "401", status: 401, blamed: "", cause: Cause(status: 401), began: .now())
+        }
+        func hasTold(_ hold: DestinationState.Hold) throws -> Bool {
+            try StateFile.reports.read(ReportLedger.self, in: spool)?.hasTold(hold, of: Self.place) == true
+        }
+        // The run that began it was killed.
+        let first = try #require(try record(held()))
+        #expect(try !hasTold(first))
+        var run = RunReporter(detail: .actionable, mailOf: spool)
+        var isRecorded = run.endPass()
+        #expect(try isRecorded && hasTold(first))
+        let told = try StateFile.reports.contents(in: spool)
+        isRecorded = run.endPass()
+        #expect(try isRecorded && StateFile.reports.contents(in: spool) == told, "once")
+        // An operator releases it; another one begins.
+        #expect(try record(.released) == nil)
+        let second = try #require(try record(held()))
+        #expect(try !hasTold(second))
+        isRecorded = run.endPass()
+        #expect(try isRecorded && hasTold(second))
+    }
 }

@@ -52,6 +52,17 @@ struct AlarmTests {
         }
     }
 
+    @Test func `a hold that send began is told once, by the next run`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(401)))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        #expect(try (1...2).map { try queue.run("send", input: "\($0)").status } == [1, 69])
+        let said = try (1...3).map { _ in try queue.run("run") }
+        #expect(said.map(\.status) == [69, 69, 69])
+        #expect(said[0].error.contains("'\(receiver.url)' is held: 401"), "\(said[0])")
+        #expect(said[1...].map(\.error) == ["", ""])
+    }
+
     @Test func `a recovery after an alarm is told once`() throws {
         let (receiver, queue) = try queue(.sequence([.status(418), .status(204)]))
         try queue.run("add", input: "1")

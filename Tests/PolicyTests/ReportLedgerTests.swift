@@ -96,6 +96,23 @@ struct ReportLedgerTests {
         #expect(ledger.hasTold(holdOf: Self.a))
     }
 
+    @Test func `a mail has told a hold if it is not older than the hold`() throws {
+        var ledger = ReportLedger()
+        func hold(_ minute: Int) -> DestinationState.Hold { .init(reason: "401", since: minutes(minute)) }
+        #expect(!ledger.hasTold(hold(0), of: Self.a))
+        var run = ReportLedger()
+        run.beginHold(of: Self.a, storm: nil, at: start)
+        ledger.add(run)
+        ledger = try written(ledger)
+        #expect(ledger.hasTold(hold(0), of: Self.a) && !ledger.hasTold(hold(0), of: Self.b))
+        // An operator has released the first hold.
+        #expect(!ledger.hasTold(hold(1), of: Self.a))
+        run = ReportLedger()
+        run.endHold(of: Self.a, in: ledger)
+        ledger.add(run)
+        #expect(!ledger.hasTold(hold(0), of: Self.a))
+    }
+
     @Test func `a storm guard hold is mailed with its cause, not again in the same hour`() {
         var ledger = ReportLedger()
         _ = mail(&ledger, failed(unprocessable, 1), at: start)

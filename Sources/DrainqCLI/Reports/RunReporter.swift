@@ -149,10 +149,13 @@ struct RunReporter {
                 "and \(quarantinedCount - Self.shown) more files are in quarantine",
                 hint: pasted("list", "--state", "quarantined"))
         }
-        guard let spool, !news.isEmpty || told.hasDueMail(at: began) else { return true }
+        let standing = holds
+        let hasUntoldHold = standing.contains { !told.hasTold($0.hold, of: $0.place) }
+        guard let spool, !news.isEmpty || hasUntoldHold || told.hasDueMail(at: began) else { return true }
         do throws(SpoolError) {
             try StateFile.reports.update(ReportLedger(), in: spool) {
                 $0.add(news)
+                for (place, hold) in standing where !$0.hasTold(hold, of: place) { mail(hold, of: place, in: &$0) }
                 for (subject, waited) in $0.takeDueMail(at: began) where unrecorded.insert(subject).inserted {
                     guard let sentence = sentence(of: subject, waited) else { continue }
                     Messages.error(sentence, hint: pasted("list", "--state", "failed"))
@@ -172,6 +175,30 @@ struct RunReporter {
         (news, began, unrecorded) = (ReportLedger(), .now(), [])
         // try?: see above.
         told = spool.flatMap { try? StateFile.reports.read(ReportLedger.self, in: $0) } ?? ReportLedger()
+    }
+
+    /// The holds in the ledger of destinations, but for those by hand. This run, a run that died before it could tell, or
+    /// `send` began them.
+    private var holds: [(place: String, hold: DestinationState.Hold)] {
+        // try?: the run reports a ledger that it cannot read.
+        guard let spool, let ledger = try? DestinationsFile(spool: spool).read() else { return [] }
+        let held = ledger.destinations.compactMapValues(\.hold).filter { !$0.value.isByHand }
+        return held.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// Reports a hold that no mail has told, and records this in the ledger of all runs.
+    private mutating func mail(_ hold: DestinationState.Hold, of place: String, in ledger: inout ReportLedger) {
+        let cause = hold.shownCause
+        // A hold by the storm guard has the cause of the failures before it, and needs no other action.
+        let storm = cause.code == .storm ? told.counted(.mail(cause, at: place), in: news) : nil
+        ledger.beginHold(of: place, storm: storm, at: max(began, hold.since))
+        if let storm, told.isQuiet(storm, at: began) { return }
+        if unrecorded.insert(.hold(of: place)).inserted { sayHeld(place, cause) }
+    }
+
+    private func sayHeld(_ place: String, _ cause: Cause) {
+        let release = pasted("release", "--destination", place)
+        Messages.error("'\(place)' is held: \(cause.text)", hint: hint(for: cause, "'\(release)' ends the hold"))
     }
 
     /// Returns the report of failures that runs without a terminal kept quiet; `nil` if this run has told them all.
@@ -195,20 +222,10 @@ struct RunReporter {
         let place = change.destination ?? ""
         switch change.kind {
         case .held:
-            let cause = change.causeValue
-            if spool != nil {
-                // A hold by the storm guard has the cause of the failures before it, and needs no other action.
-                let storm = cause.code == .storm ? told.counted(.mail(cause, at: place), in: news) : nil
-                news.beginHold(of: place, storm: storm, at: began)
-                if let storm, told.isQuiet(storm, at: began) { return }
-            }
-            if detail == .actionable || detail == .everything {
-                let release = pasted("release", "--destination", place)
-                Messages.error(
-                    "'\(place)' is held: \(cause.text)", hint: hint(for: cause, "'\(release)' ends the hold"))
-            }
+            // A mail tells of the holds that stand at the end: see `reportOthers`.
+            if spool == nil, detail == .actionable || detail == .everything { sayHeld(place, change.causeValue) }
         case .released:
-            let wasReported = news.hasTold(holdOf: place) || told.hasTold(holdOf: place)
+            let wasReported = told.hasTold(holdOf: place)
             if spool != nil { news.endHold(of: place, in: told) }
             if detail == .everything || wasReported { Messages.notice("'\(place)' is no longer held") }
         case .down, .up, .gap: if detail == .everything { Messages.notice(LogStory.words(change)) }
