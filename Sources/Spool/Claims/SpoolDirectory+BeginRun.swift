@@ -28,7 +28,7 @@ extension SpoolDirectory {
         do throws(SpoolError) {
             try checkFormat()
         } catch {
-            run.directory.remove()
+            if run.inherited.isEmpty { run.directory.remove() }
             throw error
         }
         return run
