@@ -17,19 +17,19 @@ enum Sizes {
 
         "CZlib": 105,
 
-        "Configuration": 3_348,
+        "Configuration": 3_350,
 
-        "Delivery": 5_987,
+        "Delivery": 6_004,
 
-        "Drain": 9_518,
+        "Drain": 9_590,
 
-        "DrainqCLI": 14_486,
+        "DrainqCLI": 14_512,
 
         "LoopbackReceiver": 843,
 
-        "Policy": 14_282,
+        "Policy": 14_411,
 
-        "Spool": 11_001,
+        "Spool": 11_122,
 
         "SpoolWriter": 366,
 
@@ -57,7 +57,7 @@ enum Sizes {
 
     /// The exact number of each thing that a user has to learn.
     static let counts = [
-        "commands": 28,
+        "commands": 0,
 
         "names of options": 68,
 
