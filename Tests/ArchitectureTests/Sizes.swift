@@ -57,7 +57,7 @@ enum Sizes {
 
     /// The exact number of each thing that a user has to learn.
     static let counts = [
-        "commands": 0,
+        "commands": 28,
 
         "names of options": 68,
 

@@ -114,7 +114,8 @@ struct RecoveryTests {
         #expect(try queue.entries().allSatisfy { $0.state == .failed })
     }
 
-    @Test func `X: a claim that cannot be moved on keeps no failure of its run untold, and none is told twice`() throws {
+    @Test func `X: a claim that cannot be moved on keeps no failure of its run untold, and none is told twice`() throws
+    {
         let entries = try queue.add(["a", "b"])
         do {
             let run = try queue.open().beginRun(now: now)
