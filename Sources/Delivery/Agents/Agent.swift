@@ -22,8 +22,9 @@ final class Agent {
     /// The attempts in the agent whose requests may have begun to leave. Complete once the agent has ended.
     private(set) var begun: Set<Int> = []
     private var unreadStarts = 0
-    /// Bytes not taken by the socket. Small frames share a piece; a large frame has its own piece and is not copied.
-    private var outbox: [Piece] = []
+    /// Frames not taken by the socket. Small frames share a piece; a large frame has its own piece and is not copied.
+    /// The last piece stays when its frames have left.
+    private var outbox = [Piece()]
     /// The number of bytes of the first piece that the socket has taken.
     private var sent = 0
     private var inbox = FrameBuffer()
@@ -31,7 +32,7 @@ final class Agent {
     private var history = FrameHistory()
 
     private struct Piece {
-        var bytes: [UInt8]
+        var frames = FrameWriter()
         /// The file whose descriptor goes with the first byte.
         var file: OpenFile?
     }
@@ -73,44 +74,56 @@ final class Agent {
         }
     }
 
-    var hasUnsent: Bool { !outbox.isEmpty }
+    var hasUnsent: Bool { outbox[0].frames.count > 0 }
 
     func send(_ frame: Frame) {
-        enqueue(frame.bytes(after: &history) ?? [])
+        _ = enqueue(frame)
         flush()
     }
 
-    /// Keeps bytes for the next `flush`.
-    private func enqueue(_ bytes: [UInt8], _ file: OpenFile? = nil) {
+    /// Keeps a frame for the next `flush`. Returns false if the frame is too long.
+    private func enqueue(_ frame: Frame, _ file: OpenFile? = nil) -> Bool {
+        let used = outbox[outbox.count - 1].frames.count
+        if used > 0, file != nil || used + frame.room > FrameWriter.sharedLength { outbox.append(Piece()) }
         let last = outbox.count - 1
-        if file == nil, last >= 0, outbox[last].bytes.count + bytes.count <= 1 << 16 {
-            outbox[last].bytes += bytes
-        } else if !bytes.isEmpty {
-            outbox.append(Piece(bytes: bytes, file: file))
+        guard outbox[last].frames.append(frame, after: &history) else {
+            if last > 0 { outbox.removeLast() }
+            return false
         }
+        if let file { outbox[last].file = file }
+        return true
     }
 
     /// Writes what the socket takes now. `receive` notices a dead agent, because reports may still be unread. Dismisses
     /// a live agent that cannot be written to: it has missed a frame, and the run would wait for it.
     func flush() {
-        while let piece = outbox.first {
-            let count = piece.bytes.withUnsafeBytes { bytes in
-                let (start, length) = (bytes.baseAddress! + sent, bytes.count - sent)
-                guard sent == 0, let file = piece.file else { return CSystem.send(socket, start, length, noSignal) }
+        while hasUnsent {
+            let (whole, file) = (outbox[0].frames.count, outbox[0].file)
+            let count = outbox[0].frames.bytes.withUnsafeBytes { bytes in
+                let (start, length) = (bytes.baseAddress! + sent, whole - sent)
+                guard sent == 0, let file else { return CSystem.send(socket, start, length, noSignal) }
                 return csystem_send_descriptor(socket, start, length, noSignal, file.descriptor)
             }
             if count >= 0 {
                 sent += count
-                guard sent == piece.bytes.count else { continue }
-                outbox.removeFirst()
-                sent = 0
+                if sent == whole { removeFirstPiece() }
             } else if errno == EAGAIN {
                 return
             } else if errno != EINTR {
                 dismiss()
-                outbox = []
+                outbox = [Piece()]
                 sent = 0
             }
+        }
+    }
+
+    private func removeFirstPiece() {
+        sent = 0
+        if outbox.count > 1 {
+            outbox.removeFirst()
+        } else {
+            outbox[0].frames.clear()
+            outbox[0].file = nil
         }
     }
 
@@ -141,13 +154,12 @@ final class Agent {
 
     /// Gives the agent an attempt to make, which leaves with the next `flush`. Returns false if its frame is too long.
     func hand(_ ticket: Int, _ request: OutgoingRequest) -> Bool {
-        guard let bytes = Frame.attempt(ticket: ticket, request).bytes(after: &history) else { return false }
+        guard enqueue(.attempt(ticket: ticket, request), request.bodyPart?.file) else { return false }
         tickets.insert(ticket)
         destination = request.destination
         // The pipe never fills, so the agent never waits for this process to read.
         unreadStarts += 1
         if unreadStarts >= 256 { readJournal() }
-        enqueue(bytes, request.bodyPart?.file)
         return true
     }
 

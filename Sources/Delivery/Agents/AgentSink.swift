@@ -174,19 +174,17 @@ package final class AgentSink: Sink {
     }
 
     /// Returns the agent for an attempt, perhaps a new one; `nil` if the attempt must wait until an agent is idle.
-    private func agent(for request: OutgoingRequest) throws(SinkError) -> Agent? {
-        for agent in agents where agent.transport == request.transport && has(agent, request.destination) {
-            return agent
-        }
-        let ours = agents.filter { $0.transport == request.transport }
+    private func agent(for transport: Transport, _ destination: String) throws(SinkError) -> Agent? {
+        for agent in agents where agent.transport == transport && has(agent, destination) { return agent }
+        let ours = agents.filter { $0.transport == transport }
         let idle = ours.filter(\.tickets.isEmpty)
-        if let agent = idle.first(where: { $0.destination == request.destination }) ?? idle.first { return agent }
+        if let agent = idle.first(where: { $0.destination == destination }) ?? idle.first { return agent }
         if agents.count >= agentLimit, let other = agents.first(where: \.tickets.isEmpty) {
             agents.removeAll { $0 === other }
             retire([other])
         }
-        if agents.count < agentLimit { return try startAgent(for: request.transport) }
-        if riskyDestinations.contains(request.destination) { return nil }
+        if agents.count < agentLimit { return try startAgent(for: transport) }
+        if riskyDestinations.contains(destination) { return nil }
         return ours.filter { riskyDestinations.isDisjoint(with: destinations(in: $0)) }
             .min { $0.tickets.count < $1.tickets.count }
     }
@@ -217,7 +215,7 @@ package final class AgentSink: Sink {
         while place < waiting.endIndex {
             let ticket = waiting[place]
             if let attempt = attempts[ticket] {
-                guard let agent = try agent(for: attempt.request) else {
+                guard let agent = try agent(for: attempt.request.transport, attempt.request.destination) else {
                     place += 1
                     continue
                 }

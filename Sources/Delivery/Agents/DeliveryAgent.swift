@@ -95,8 +95,8 @@ package enum DeliveryAgent {
     /// The connection to the run, shared by all reporting threads.
     private final class Outlet: Sendable {
         private let descriptor: Int32
-        /// What the sent frames have said.
-        private let history = Mutex(FrameHistory())
+        /// What the sent frames have said, and the buffer of the next frames.
+        private let frames = Mutex((history: FrameHistory(), writer: FrameWriter()))
 
         init(descriptor: Int32) { self.descriptor = descriptor }
 
@@ -108,21 +108,18 @@ package enum DeliveryAgent {
         }
 
         private func send(_ frames: some Sequence<Frame>) {
-            history.withLock { history in
-                var bytes: [UInt8] = []
-                for frame in frames {
-                    let more = frame.bytes(after: &history) ?? []
-                    if bytes.isEmpty { bytes = more } else { bytes += more }
-                }
-                send(bytes)
+            self.frames.withLock { sent in
+                for frame in frames { _ = sent.writer.append(frame, after: &sent.history) }
+                send(sent.writer.bytes, sent.writer.count)
+                sent.writer.clear()
             }
         }
 
-        private func send(_ bytes: [UInt8]) {
+        private func send(_ bytes: [UInt8], _ length: Int) {
             var sent = 0
-            while sent < bytes.count {
+            while sent < length {
                 let count = bytes.withUnsafeBytes { bytes in
-                    CSystem.send(descriptor, bytes.baseAddress! + sent, bytes.count - sent, noSignal)
+                    CSystem.send(descriptor, bytes.baseAddress! + sent, length - sent, noSignal)
                 }
                 if count >= 0 {
                     sent += count

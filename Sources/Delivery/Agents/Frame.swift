@@ -34,39 +34,12 @@ package enum Frame: Hashable, Sendable {
 
     /// Returns the whole frame behind those of the history; `nil` if its payload would exceed `longestPayload`.
     package func bytes(after history: inout FrameHistory) -> [UInt8]? {
-        var writer = FrameWriter(room: room, after: history)
-        switch self {
-        case .setup(let concurrency):
-            writer.put(kind: 1)
-            writer.put(concurrency)
-        case .attempt(let ticket, let request):
-            writer.put(kind: 2)
-            writer.put(ticket)
-            writer.put(request)
-        case .cancel(let ticket):
-            writer.put(kind: 3)
-            writer.put(ticket)
-        case .ready(let version):
-            writer.put(kind: 4)
-            writer.put(version)
-        case .report(let ticket, let report):
-            writer.put(kind: 5)
-            writer.put(ticket)
-            writer.put(report)
-        case .opened(let defect):
-            writer.put(kind: 6)
-            writer.put(defect) { writer, defect in
-                writer.put(defect.reason)
-                writer.put(kind: defect.isPassing ? 1 : 0)
-            }
-        }
-        guard let bytes = writer.sealed(longest: Frame.longestPayload) else { return nil }
-        history.note(self)
-        return bytes
+        var writer = FrameWriter()
+        return writer.append(self, after: &history) ? Array(writer.bytes[..<writer.count]) : nil
     }
 
     /// The length that its bytes rarely exceed.
-    private var room: Int {
+    var room: Int {
         if case .attempt(_, let request) = self { 256 + (request.body?.count ?? 0) } else { 256 }
     }
 

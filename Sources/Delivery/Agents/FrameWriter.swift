@@ -1,17 +1,68 @@
 import CSystem
 import Policy
 
-/// A writer of one frame.
+/// A writer of frames, one behind the other. Its buffer is used again for the frames after those that have left.
 struct FrameWriter {
-    /// The frame and room for more. An array that grows field by field takes three times as long.
-    private var bytes: [UInt8]
-    /// The number of bytes written, with the four of the length.
-    private var count = 4
-    private let history: FrameHistory
+    /// The frames and room for more. An array that grows field by field takes three times as long.
+    private(set) var bytes: [UInt8] = []
+    /// The number of bytes written.
+    private(set) var count = 0
 
-    init(room: Int, after history: FrameHistory) {
-        bytes = [UInt8](repeating: 0, count: room)
-        self.history = history
+    /// The length in bytes up to which frames share a buffer, and a buffer is used again.
+    static let sharedLength = 1 << 16
+
+    /// Writes a frame behind the frames of the history. Returns false, and writes nothing, if the payload would exceed
+    /// `longest` bytes.
+    mutating func append(
+        _ frame: Frame, after history: inout FrameHistory, longest: Int = Frame.longestPayload
+    ) -> Bool {
+        let start = count
+        reserve(frame.room)
+        count += 4
+        put(frame, after: history)
+        let length = count - start - 4
+        guard length <= longest else {
+            count = start
+            if start == 0 { clear() }
+            return false
+        }
+        for place in 0..<4 { bytes[start + place] = UInt8(truncatingIfNeeded: length >> (8 * (3 - place))) }
+        history.note(frame)
+        return true
+    }
+
+    /// Removes the frames, which have left.
+    mutating func clear() {
+        count = 0
+        if bytes.count > Self.sharedLength { bytes = [] }
+    }
+
+    private mutating func put(_ frame: Frame, after history: FrameHistory) {
+        switch frame {
+        case .setup(let concurrency):
+            put(kind: 1)
+            put(concurrency)
+        case .attempt(let ticket, let request):
+            put(kind: 2)
+            put(ticket)
+            put(request, after: history)
+        case .cancel(let ticket):
+            put(kind: 3)
+            put(ticket)
+        case .ready(let version):
+            put(kind: 4)
+            put(version)
+        case .report(let ticket, let report):
+            put(kind: 5)
+            put(ticket)
+            put(report, after: history)
+        case .opened(let defect):
+            put(kind: 6)
+            put(defect) { writer, defect in
+                writer.put(defect.reason)
+                writer.put(kind: defect.isPassing ? 1 : 0)
+            }
+        }
     }
 
     /// Makes room for this many more bytes.
@@ -20,19 +71,19 @@ struct FrameWriter {
         if missing > 0 { bytes.append(contentsOf: repeatElement(0, count: max(missing, bytes.count))) }
     }
 
-    mutating func put(kind: UInt8) {
+    private mutating func put(kind: UInt8) {
         reserve(1)
         bytes[count] = kind
         count += 1
     }
 
-    mutating func put(_ number: Int) {
+    private mutating func put(_ number: Int) {
         reserve(8)
         bytes.withUnsafeMutableBytes { $0.storeBytes(of: Int64(number).bigEndian, toByteOffset: count, as: Int64.self) }
         count += 8
     }
 
-    mutating func put(_ data: some Collection<UInt8>) {
+    private mutating func put(_ data: some Collection<UInt8>) {
         let length = data.count
         put(length)
         reserve(length)
@@ -40,15 +91,15 @@ struct FrameWriter {
         count += length
     }
 
-    mutating func put(_ text: String) { put(text.utf8) }
+    private mutating func put(_ text: String) { put(text.utf8) }
 
-    mutating func put(_ duration: Duration) {
+    private mutating func put(_ duration: Duration) {
         let (seconds, attoseconds) = duration.boundedComponents
         put(Int(seconds))
         put(Int(attoseconds))
     }
 
-    mutating func put(_ headers: [HeaderField]) {
+    private mutating func put(_ headers: [HeaderField], after history: FrameHistory) {
         put(headers.count)
         for (index, header) in headers.enumerated() {
             let former = index < history.fields.count ? history.fields[index] : nil
@@ -67,8 +118,8 @@ struct FrameWriter {
         }
     }
 
-    mutating func put(_ request: OutgoingRequest) {
-        put(request.headers)
+    private mutating func put(_ request: OutgoingRequest, after history: FrameHistory) {
+        put(request.headers, after: history)
         put(history.base === request.base ? nil : request.base.values) { writer, base in writer.put(base) }
         put(request.body) { writer, body in writer.put(body) }
         put(request.bodyPart) { writer, part in
@@ -99,7 +150,7 @@ struct FrameWriter {
         put(base.redirects.rawValue)
     }
 
-    mutating func put<Value>(_ value: Value?, _ put: (inout FrameWriter, Value) -> Void) {
+    private mutating func put<Value>(_ value: Value?, _ put: (inout FrameWriter, Value) -> Void) {
         if let value {
             self.put(kind: 1)
             put(&self, value)
@@ -108,11 +159,11 @@ struct FrameWriter {
         }
     }
 
-    mutating func put(_ text: String?) {
+    private mutating func put(_ text: String?) {
         put(text) { writer, text in writer.put(text.utf8) }
     }
 
-    mutating func put(_ connection: ConnectionOptions) {
+    private mutating func put(_ connection: ConnectionOptions) {
         switch connection.proxy {
         case .environment: put(kind: 0)
         case .direct: put(kind: 1)
@@ -129,7 +180,7 @@ struct FrameWriter {
         put(connection.unixSocket)
     }
 
-    mutating func put(_ report: AttemptReport) {
+    private mutating func put(_ report: AttemptReport, after history: FrameHistory) {
         put(report.duration)
         put(kind: report.isUnread ? 1 : 0)
         put(kind: report.hasBrokenStream ? 1 : 0)
@@ -137,7 +188,7 @@ struct FrameWriter {
         case .answer(let answer):
             put(kind: 1)
             put(answer.status)
-            put(answer.headers)
+            put(answer.headers, after: history)
             put(answer.body)
             put(kind: answer.isCut ? 1 : 0)
         case .failure(let error, let detail):
@@ -145,14 +196,6 @@ struct FrameWriter {
             put(error.rawValue)
             put(detail)
         }
-    }
-
-    consuming func sealed(longest: Int) -> [UInt8]? {
-        let length = count - 4
-        guard length <= longest else { return nil }
-        bytes.removeLast(bytes.count - count)
-        for place in 0..<4 { bytes[place] = UInt8(truncatingIfNeeded: length >> (8 * (3 - place))) }
-        return bytes
     }
 }
 
