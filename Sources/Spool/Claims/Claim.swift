@@ -8,7 +8,8 @@ package final class Claim: Sendable {
     package let from: QueueState
     /// The text of the name: written once for all paths, marks and lines.
     let fileName: String
-    /// The file's path while it is claimed.
+    /// The directory of the file while it is claimed, and the file's path.
+    let directory: QueuePath
     let path: QueuePath
 
     /// Whether the file is still in the run's directory.
@@ -29,6 +30,7 @@ package final class Claim: Sendable {
         self.name = name
         self.from = from
         fileName = name.description
+        self.directory = directory
         path = QueuePath(in: directory, fileName.utf8)
     }
 

@@ -5,8 +5,12 @@ import Policy
 package struct Delivery: ~Copyable {
     let file: DepartingFile
     fileprivate let name: EntryName
+    fileprivate let directory: QueuePath
 
-    fileprivate init(of claim: Claim) { (file, name) = (DepartingFile(claim), claim.name) }
+    fileprivate init(of claim: Claim) {
+        directory = claim.directory
+        (file, name) = (DepartingFile(claim), claim.name)
+    }
 }
 
 extension SpoolRun {
@@ -42,7 +46,7 @@ extension SpoolRun {
                 try queue.replace(delivery.file.path, QueuePath(entry.path))
             }
             noteAddition(in: entry.state.path)
-            noteRemoval(in: delivery.file.path.parent)
+            noteRemoval(in: delivery.directory)
             return if let loss { .unkept(loss) } else { .moved(entry) }
         } catch {
             try remove(delivery)
@@ -51,7 +55,7 @@ extension SpoolRun {
     }
 
     private func remove(_ delivery: consuming Delivery) throws(SpoolError) {
-        let place = delivery.file.path.parent
+        let place = delivery.directory
         do throws(SpoolError) { _ = try queue.depart("remove", .delivered(delivery)) } catch {
             throw SpoolError(kind: .notRemovedAfterDelivery, verb: error.verb, path: error.path, code: error.code)
         }

@@ -47,21 +47,19 @@ package enum Departure: ~Copyable {
 }
 
 /// A file that leaves, and what ends its operation; `nil` if the operation stays under another name.
-struct DepartingFile {
-    var path: QueuePath
-    var ending: LogEvent?
+final class DepartingFile {
+    let path: QueuePath
+    let ending: LogEvent?
     /// Only its run moves a claim: a missing file was removed by a call whose answer was lost (NFS). A claim that the
     /// system does not remove is tried once more.
-    var isClaimed = false
+    let isClaimed: Bool
 
-    init(path: QueuePath, ending: LogEvent? = nil) {
-        self.path = path
-        self.ending = ending
+    init(path: QueuePath, ending: LogEvent? = nil, isClaimed: Bool = false) {
+        (self.path, self.ending, self.isClaimed) = (path, ending, isClaimed)
     }
 
-    init(_ claim: Claim, _ ending: LogEvent? = nil) {
-        self.init(path: claim.path, ending: ending)
-        isClaimed = true
+    convenience init(_ claim: Claim, _ ending: LogEvent? = nil) {
+        self.init(path: claim.path, ending: ending, isClaimed: true)
     }
 }
 
@@ -75,13 +73,10 @@ extension SpoolDirectory {
     ) throws(SpoolError) -> Bool {
         let files = departure.files
         noteEndings(files.compactMap(\.ending))
-        var untrue = files.map(\.ending)
-        defer { takeBackEndings(untrue.compactMap(\.self)) }
-        var areGone = true
-        for (index, file) in files.enumerated() {
-            if try remove(file, verb, scratch) || file.isClaimed { untrue[index] = nil } else { areGone = false }
-        }
-        return areGone
+        var staying = files
+        defer { takeBackEndings(staying.compactMap(\.ending)) }
+        for file in files where try remove(file, verb, scratch) || file.isClaimed { staying.removeAll { $0 === file } }
+        return staying.isEmpty
     }
 
     private func remove(
