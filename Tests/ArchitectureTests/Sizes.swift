@@ -19,7 +19,7 @@ enum Sizes {
 
         "Configuration": 3_350,
 
-        "Delivery": 6_004,
+        "Delivery": 6_027,
 
         "Drain": 9_590,
 
@@ -29,7 +29,7 @@ enum Sizes {
 
         "Policy": 14_411,
 
-        "Spool": 11_122,
+        "Spool": 11_123,
 
         "SpoolWriter": 366,
 
