@@ -54,7 +54,8 @@ extension Settling {
         return false
     }
 
-    /// Whether an operation of its sequence has had an effect, or may have had one, since `release` has failed this one.
+    /// Whether an operation of its sequence has had an effect, or may have had one, since `release` has failed this
+    /// one.
     func isOvertaken(_ id: OperationID) -> Bool { released[id]?.isOvertaken ?? false }
 
     /// Notes the effect of an operation on those of its sequence that `release` has failed: all were before it.

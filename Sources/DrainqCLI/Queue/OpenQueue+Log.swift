@@ -13,8 +13,9 @@ extension OpenQueue {
         }
     }
 
-    /// Adds what a command has met or done, as a run would report it, to the log and the counters. Leaves it to the next
-    /// run for its hooks, and a dead run's failures also for its mail. Each of them is tried; throws the first error.
+    /// Adds what a command has met or done, as a run would report it, to the log and the counters. Leaves it to the
+    /// next run for its hooks, and a dead run's failures also for its mail. Each of them is tried; throws the first
+    /// error.
     func note(_ events: [RunEvent], owing others: [News] = []) throws(SpoolError) {
         if events.isEmpty { return }
         let now = Timestamp.now()

@@ -126,8 +126,8 @@ struct RunReporter {
         }
     }
 
-    /// Reports the end of a pass as the end of a run, and begins anew. Returns false if later runs would not know of what
-    /// this pass has reported or kept quiet about: the next record has it.
+    /// Reports the end of a pass as the end of a run, and begins anew. Returns false if later runs would not know of
+    /// what this pass has reported or kept quiet about: the next record has it.
     mutating func endPass() -> Bool {
         guard detail == .actionable else { return true }
         let isRecorded = reportOthers()
@@ -177,8 +177,8 @@ struct RunReporter {
         told = spool.flatMap { try? StateFile.reports.read(ReportLedger.self, in: $0) } ?? ReportLedger()
     }
 
-    /// The holds in the ledger of destinations, but for those by hand. This run, a run that died before it could tell, or
-    /// `send` began them.
+    /// The holds in the ledger of destinations, but for those by hand. This run, a run that died before it could tell,
+    /// or `send` began them.
     private var holds: [(place: String, hold: DestinationState.Hold)] {
         // try?: the run reports a ledger that it cannot read.
         guard let spool, let ledger = try? DestinationsFile(spool: spool).read() else { return [] }

@@ -1,10 +1,10 @@
 extension RequestForm {
     /// Returns the credentials of a request for these operations with these secrets.
     ///
-    /// The inputs are the values of the route's secrets, wherever they stand; the filled-in header fields and parameters
-    /// of the url that are credentials, of the route and of the operations; the keys of `sign`; and `headersCommand`, by
-    /// its command. A secret whose source has effects counts by its source: each call of a command or an endpoint may
-    /// return another token, and all of them stand for the same login.
+    /// The inputs are the values of the route's secrets, wherever they stand; the filled-in header fields and
+    /// parameters of the url that are credentials, of the route and of the operations; the keys of `sign`; and
+    /// `headersCommand`, by its command. A secret whose source has effects counts by its source: each call of a command
+    /// or an endpoint may return another token, and all of them stand for the same login.
     package func credentials(
         of operations: some Sequence<Operation>, secrets: SecretValues, sources: [String: SecretSource]
     ) -> RequestCredentials {

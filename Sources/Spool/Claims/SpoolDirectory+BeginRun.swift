@@ -35,9 +35,9 @@ extension SpoolDirectory {
     }
 
     /// Returns a run in the directory of a dead one, with its files and its marks, because a full disk has no room for
-    /// another directory. A run that dies, or that cannot tell of a failure, leaves no spare directory. Returns `nil` if
-    /// there is none of this boot. A run that was taken for dead never goes on in another's directory: on a shared file
-    /// system nothing is taken over (`LockedDirectory.remove`).
+    /// another directory. A run that dies, or that cannot tell of a failure, leaves no spare directory. Returns `nil`
+    /// if there is none of this boot. A run that was taken for dead never goes on in another's directory: on a shared
+    /// file system nothing is taken over (`LockedDirectory.remove`).
     private func takeOverDeadRun() throws(Errno) -> SpoolRun? {
         guard fileSystem.isLocal else { return nil }
         var names: [[UInt8]] = []
@@ -48,11 +48,12 @@ extension SpoolDirectory {
         for bytes in names {
             let name = QueuePath.escaped(bytes)
             let path = QueuePath(in: QueueState.claimed.path, bytes)
-            // try?: what cannot be taken over or read waits for a run with a directory of its own.
-            guard let dead = try? LockedDirectory.takeOver(path, name: name, self),
-                let marks = try? ClaimMarks.read(of: name, dead.lockPath, self)
-            else { continue }
-            return SpoolRun(queue: self, directory: dead, inheriting: marks)
+            // try?: what cannot be taken over waits for a run with a directory of its own.
+            guard let dead = try? LockedDirectory.takeOver(path, name: name, self) else { continue }
+            // try?: likewise what cannot be read.
+            if let marks = try? ClaimMarks.read(of: name, dead.lockPath, self) {
+                return SpoolRun(queue: self, directory: dead, inheriting: marks)
+            }
         }
         return nil
     }

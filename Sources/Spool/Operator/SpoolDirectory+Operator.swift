@@ -37,8 +37,8 @@ extension SpoolDirectory {
 
     /// Row X → W → N: retries a dead letter as an operation created now, so that it is the newest of its sequence. The
     /// two files change places as a committed batch: after a crash there is one of them, or the next process completes
-    /// the change. Records its time of creation for the processes that add. Returns `nil` if the dead letter is no longer
-    /// there, or no operation.
+    /// the change. Records its time of creation for the processes that add. Returns `nil` if the dead letter is no
+    /// longer there, or no operation.
     package func retryAsNewest(
         _ entry: Entry, within control: inout AdmissionControl, now: Timestamp, notBefore: Timestamp? = nil
     ) throws(SpoolError) -> Entry? {

@@ -6,8 +6,8 @@ extension SpoolRun {
     /// Row C of dead runs → N or D, with one more interruption if a request had begun, and an unknown end if one may
     /// have begun; → gone or K if the operation was delivered, and → X if it has failed (`ClaimMarks`); or → Q; foreign
     /// files → F; row W of dead writers → gone; two generations of one operation → the later generation. What an error
-    /// has left in this run's own directory goes the same way, and what the run has inherited. Makes missing directories
-    /// again.
+    /// has left in this run's own directory goes the same way, and what the run has inherited. Makes missing
+    /// directories again.
     ///
     /// Finishes a dead run's decisions in its directory, and renames each other claim into this run's directory first.
     /// If this run dies too, the claim is a dead run's again. Leaves what cannot be recovered to the next recovery, and

@@ -19,9 +19,8 @@ extension SpoolDirectory {
         let found = try find(Array(meanings.keys)).values.filter { $0.state == .failed }
         return found.sorted { $0.name.createdAt < $1.name.createdAt }.map { entry in
             // try?: a dead letter that cannot be read has failed all the same.
-            UntoldFailure(
-                entry: entry, last: (try? lastAttempt(at: QueuePath(entry.path), entry.name)) ?? nil,
-                isUncounted: meanings[entry.name.id] == .withheld)
+            let last = try? lastAttempt(at: QueuePath(entry.path), entry.name)
+            return UntoldFailure(entry: entry, last: last, isUncounted: meanings[entry.name.id] == .withheld)
         }
     }
 
