@@ -21,9 +21,9 @@ enum Sizes {
 
         "Delivery": 6_027,
 
-        "Drain": 9_590,
+        "Drain": 9_591,
 
-        "DrainqCLI": 14_512,
+        "DrainqCLI": 14_513,
 
         "LoopbackReceiver": 843,
 
@@ -42,17 +42,17 @@ enum Sizes {
     static let pages = [
         "drainq-apps.7": 222,
 
-        "drainq-config.5": 2_277,
+        "drainq-config.5": 2_278,
 
-        "drainq-json.5": 1_491,
+        "drainq-json.5": 1_492,
 
-        "drainq-queue.5": 1_410,
+        "drainq-queue.5": 1_412,
 
         "drainq-setup.7": 377,
 
         "drainq-sizing.7": 493,
 
-        "drainq.1": 2_155,
+        "drainq.1": 2_161,
     ]
 
     /// The exact number of each thing that a user has to learn.
