@@ -29,7 +29,7 @@ enum Sizes {
 
         "Policy": 14_411,
 
-        "Spool": 11_123,
+        "Spool": 11_124,
 
         "SpoolWriter": 366,
 

@@ -103,13 +103,13 @@ struct FrameWriter {
         put(headers.count)
         for (index, header) in headers.enumerated() {
             let former = index < history.fields.count ? history.fields[index] : nil
-            guard let former, former.name.hasBytes(of: header.name) else {
+            guard let former, former.name.equals(bytesOf: header.name) else {
                 put(kind: 0)
                 put(header.name)
                 put(header.value)
                 continue
             }
-            if former.value.hasBytes(of: header.value) {
+            if former.value.equals(bytesOf: header.value) {
                 put(kind: 2)
             } else {
                 put(kind: 1)
@@ -200,8 +200,8 @@ struct FrameWriter {
 }
 
 extension String {
-    /// Whether the text has the same bytes as another one. Equal texts may differ in their normal forms.
-    func hasBytes(of other: String) -> Bool {
+    /// As `hasBytes(of:)`, by one call of the C library: asked for each field of each request.
+    func equals(bytesOf other: String) -> Bool {
         if utf8.count != other.utf8.count { return false }
         var (text, other) = (self, other)
         return text.withUTF8 { text in other.withUTF8 { memcmp(text.baseAddress!, $0.baseAddress!, text.count) == 0 } }

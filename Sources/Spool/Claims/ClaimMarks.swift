@@ -60,7 +60,7 @@ struct ClaimMarks {
     /// The number of records that have been used, with the first.
     private var count = 1
     /// Whether the first record is written. Without it no mark counts.
-    private var hasBegun = false
+    private(set) var hasBegun = false
 
     init() {}
 

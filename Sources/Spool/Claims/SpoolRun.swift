@@ -128,8 +128,9 @@ package final class SpoolRun {
         unmarkGone(claims)
     }
 
-    /// The failures could not be reported: their marks outlive the run, for the next recovery.
-    package func couldNotTell() { changes.withLock { $0.leavesMarks = true } }
+    /// The failures could not be reported: their marks outlive the run, for the next recovery, if there was room for
+    /// them.
+    package func couldNotTell() { changes.withLock { $0.leavesMarks = $0.marks.hasBegun } }
 
     /// Notes a new name in a directory, for `sync` to make durable.
     func noteAddition(in directory: QueuePath) {
