@@ -25,7 +25,13 @@ package protocol TextValue: Sendable {
 }
 
 extension String: TextValue {
-    package func hasBytes(of other: String) -> Bool { JSONName(self) == JSONName(other) }
+    package func hasBytes(of other: String) -> Bool {
+        var (text, other) = (self, other)
+        return text.withUTF8 { text in
+            other.withUTF8 { other in text.count == other.count && text.indices.allSatisfy { text[$0] == other[$0] } }
+        }
+    }
+
     package func hashBytes(into hasher: inout Hasher) { hasher.combine(JSONName(self)) }
 }
 

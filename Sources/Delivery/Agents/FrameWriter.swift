@@ -1,7 +1,7 @@
 import CSystem
 import Policy
 
-/// A writer of frames, one behind the other. Its buffer is used again for the frames after those that have left.
+/// A writer of frames, one behind the other, into a buffer that is used again once its frames have left.
 struct FrameWriter {
     /// The frames and room for more. An array that grows field by field takes three times as long.
     private(set) var bytes: [UInt8] = []
@@ -103,13 +103,13 @@ struct FrameWriter {
         put(headers.count)
         for (index, header) in headers.enumerated() {
             let former = index < history.fields.count ? history.fields[index] : nil
-            guard let former, former.name.equals(bytesOf: header.name) else {
+            guard let former, former.name.hasBytes(of: header.name) else {
                 put(kind: 0)
                 put(header.name)
                 put(header.value)
                 continue
             }
-            if former.value.equals(bytesOf: header.value) {
+            if former.value.hasBytes(of: header.value) {
                 put(kind: 2)
             } else {
                 put(kind: 1)
@@ -196,14 +196,5 @@ struct FrameWriter {
             put(error.rawValue)
             put(detail)
         }
-    }
-}
-
-extension String {
-    /// As `hasBytes(of:)`, by one call of the C library: asked for each field of each request.
-    func equals(bytesOf other: String) -> Bool {
-        if utf8.count != other.utf8.count { return false }
-        var (text, other) = (self, other)
-        return text.withUTF8 { text in other.withUTF8 { memcmp(text.baseAddress!, $0.baseAddress!, text.count) == 0 } }
     }
 }

@@ -145,9 +145,9 @@ package struct QueueView {
     /// The most dead letters that a listing opens. If there are more, expired ones hold their sequences, too.
     private static let mostRead = 10_000
 
-    /// Whether a dead letter failed because its time was over: nothing of it has failed, and it holds no sequence. Its
-    /// last record says so, unless the failure after that record has none. An operation whose own time was over came
-    /// back only with a later one.
+    /// Whether a dead letter failed because its time was over: no request of the operation has failed, and it holds no
+    /// sequence. Its last record says so, unless a later failure left no record. An operation whose own time was over
+    /// comes back only with a later `expiresAt`.
     private func hasExpired(_ entry: Entry, _ kind: OperationKinds.Kind) -> Bool {
         // try?: what cannot be read holds its sequence.
         guard entry.state == .failed, case .operation(let stored)? = try? spool.read(entry),

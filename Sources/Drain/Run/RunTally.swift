@@ -79,9 +79,8 @@ final class RunTally {
         tell(isSent ? .attempted(event) : .settledUnsent(event))
     }
 
-    /// Counts and reports operations that a dead run has failed, without those that this run has reported before.
-    /// `events` makes their events. `write` returns whether all reports of the run are written: until then a later
-    /// recovery finds the same failures again.
+    /// Counts and reports operations that a dead run has failed, each once in a run. `events` makes their events.
+    /// `write` returns whether all reports of the run are written: until then recovery finds the same failures again.
     func foundFailed(
         _ failures: [UntoldFailure], events: ([UntoldFailure]) throws(SpoolError) -> [AttemptEvent],
         write: () -> Bool

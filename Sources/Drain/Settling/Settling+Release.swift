@@ -58,7 +58,7 @@ extension Settling {
     /// one.
     func isOvertaken(_ id: OperationID) -> Bool { released[id]?.isOvertaken ?? false }
 
-    /// Notes the effect of an operation on those of its sequence that `release` has failed: all were before it.
+    /// Notes the effect of an operation, which stood behind all of its sequence that `release` has failed.
     mutating func noteOvertaken(by member: Member, _ settlement: Settlement) {
         let isDelivered = if case .delivered = settlement.disposition { true } else { false }
         guard isDelivered || settlement.record.leavesDoubt, let sequence = member.sequence else { return }

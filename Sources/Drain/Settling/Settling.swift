@@ -182,22 +182,6 @@ struct Settling: ~Copyable {
 
     // MARK: - Several at once
 
-    /// An outcome noted by this run, and not told yet.
-    struct Decision {
-        let settlement: Settlement
-        let member: Member
-        let attempt: Attempt
-        let isSent: Bool
-        /// The evidence of a delivery; `nil` for any other outcome.
-        let receipt: Receipt?
-        /// Where the file is; `nil` before the outcome is applied to it.
-        var settled: Settled?
-        /// The status that counts towards a storm.
-        var stormStatus: Int?
-        /// Whether an operation behind it has had an effect, or may have had one.
-        var isOvertaken = false
-    }
-
     /// Collects the decisions about operations without an order until `endCollecting`: in a slow directory the calls
     /// that apply them to the files then overlap. A crash before the end is like a crash before the answers came.
     mutating func beginCollecting() { isCollecting = true }

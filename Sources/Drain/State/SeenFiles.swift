@@ -3,7 +3,7 @@ package import Spool
 
 /// The failed operations and files in quarantine that an operator's command has named, by their marks:
 /// `state/seen.json`. They need no attention: `status` counts them, and says that all is well. The mark of a file is
-/// its name and the time at which it came: another file may come there under the same name.
+/// its name and the time at which it came, because another file may come under the same name.
 ///
 /// Losing the file makes them new again.
 package struct SeenFiles: Hashable, Sendable {

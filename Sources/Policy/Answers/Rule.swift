@@ -18,7 +18,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     case interrupted(times: Int)
     /// `answers` answers in a row had this status, in this run and before: the destination is to blame.
     case storm(status: Int, answers: Int)
-    /// An answer that would hold the destination, which accepts other operations: it is about this operation alone.
+    /// A holding answer of a destination that accepts other operations: the answer is about the operation alone.
     case contradicted(Rule, Outcome)
     /// The server refused this operation. Whether the operation or the credentials are to blame is not known yet.
     case parked(Rule)

@@ -7,14 +7,7 @@ package struct JSONName: Hashable, Comparable, Sendable, ExpressibleByStringLite
 
     package init(stringLiteral text: String) { self.init(text) }
 
-    package static func == (left: JSONName, right: JSONName) -> Bool {
-        var (left, right) = (left.text, right.text)
-        return left.withUTF8 { left in
-            right.withUTF8 { right in
-                left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
-            }
-        }
-    }
+    package static func == (left: JSONName, right: JSONName) -> Bool { left.text.hasBytes(of: right.text) }
 
     package static func < (left: JSONName, right: JSONName) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
