@@ -162,6 +162,14 @@ struct MergingTests {
         #expect(bench.paths == ["/users/k/a", "/users/k/b", "/users/k/b"])
     }
 
+    @Test func `changes of two chains are in no request together`() throws {
+        let bench = try bench { $0.chain = "{payload.message}" }
+        let payloads = [#"{"message":"A","title":1}"#, #"{"message":"B","note":1}"#]
+        try bench.patch("k", payloads)
+        #expect(try bench.run().delivered == 2)
+        #expect(bench.bodies == payloads)
+    }
+
     @Test func `a payload that is no object replaces the payloads before`() throws {
         let bench = try bench()
         try bench.patch("k", [#"{"a":1}"#, "[1]"])

@@ -160,9 +160,10 @@ package final class RequestForm: Sendable {
             method: method, url: url, headers: headers + header.headers, secretFiles: try secretFiles(of: operation))
     }
 
-    /// Whether the request of an operation would have the same address, header fields and secrets with another
-    /// operation's payload: the templates of all of them may take values from it.
+    /// Whether the request of an operation would have the same address, header fields, secrets and kept values with
+    /// another operation's payload: the templates of all of them may take values from it.
     package func sendsAlike(_ operation: Operation, withBodyOf other: Operation) -> Bool {
+        guard route.chainOrNone(of: operation).hasBytes(of: route.chainOrNone(of: other)) else { return false }
         var twin = operation
         twin.body = other.body
         // try?: an operation of which no request can be made goes alone, and making its request says why.
