@@ -129,4 +129,38 @@ struct ShortRunTests {
         #expect(try bench.names(.failed).map(\.id.description) == ["default-3"])
         #expect(try bench.names(.new).isEmpty && bench.names(.deferred).isEmpty)
     }
+
+    /// Returns the bodies that runs of one request each send.
+    private func sent(_ runs: Int, _ bench: Bench, answer: @escaping (String) -> Int) throws -> [String] {
+        try (0..<runs).flatMap { _ in
+            _ = try bench.run(RunOptions(concurrency: 1, maxTime: .seconds(1))) { request in
+                bench.pass(.seconds(1))
+                return .status(answer(String(decoding: request.body ?? [], as: UTF8.self)))
+            }
+            return bench.bodies
+        }
+    }
+
+    private func merging() throws -> Bench {
+        let bench = try Bench()
+        (bench.configuration.defaultRoute.coalesce, bench.configuration.defaultRoute.mergesPayloads) = (true, true)
+        return bench
+    }
+
+    @Test func `a merged document that was refused is not sent again by the next run`() throws {
+        let bench = try merging()
+        try bench.patch("k", [#"{"a":1}"#, #"{"b":2}"#, #"{"c":3}"#])
+        let sent = try sent(4, bench) { $0.contains("b") ? 422 : 204 }
+        #expect(sent == [#"{"a":1,"b":2,"c":3}"#, #"{"a":1}"#, #"{"b":2}"#, #"{"c":3}"#])
+        #expect(try bench.names(.failed).map(\.id.description) == ["k-1"])
+        #expect(try bench.names(.new).isEmpty && bench.names(.deferred).isEmpty)
+    }
+
+    @Test func `a merged document refused although a witness was delivered is not sent again by the next run`() throws {
+        let bench = try merging()
+        try bench.patch("k", [#"{"a":1}"#, #"{"b":2}"#])
+        try bench.patch("m", [#"{"c":3}"#])
+        let sent = try sent(4, bench) { $0.contains("b") ? 403 : 204 }
+        #expect(sent == [#"{"a":1,"b":2}"#, #"{"c":3}"#, #"{"a":1,"b":2}"#, #"{"a":1}"#])
+    }
 }

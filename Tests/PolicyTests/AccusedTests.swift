@@ -54,6 +54,11 @@ struct AccusedTests {
     @Test func `a permanent refusal of a batch accuses the batch, not an operation`() {
         #expect(Self.verdict("400").accused(members: 2) == .batch)
         #expect(Self.verdict("503").accused(members: 2) == .destination)
+        // A batch is split, whatever answer the route fails.
+        var route = Self.route
+        route.classify = [.classify(.error(.timeout), outcome: .failed)]
+        #expect(Self.verdict("timeout", on: route).accused(members: 2) == .batch)
+        #expect(Self.verdict("timeout", on: route).accused() == .destination)
     }
 
     @Test func `an error of the network or this machine does not count an attempt`() {

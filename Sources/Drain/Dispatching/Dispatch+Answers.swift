@@ -72,7 +72,7 @@ extension Dispatch {
             let answer = AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together)
             if attempt.isMerged, meaning.together.outcome == .failed {
                 learn(from: answer)
-                return sendApart(attempt)
+                return sendApart(answer)
             }
             if Batch.isToBeSplit(answer.verdict, members: attempt.members.count) {
                 learn(from: answer)
@@ -193,10 +193,13 @@ extension Dispatch {
         destination.control.learn(from: answer, prints, at: world.now())
     }
 
-    /// Sends the operations of a merged document singly, after the server has refused the document for good.
-    private mutating func sendApart(_ attempt: Attempt) {
+    /// Sends the operations of a merged document singly, after the server has refused the document for good. The file
+    /// of the newest records the refusal, so no later run merges the operation again.
+    private mutating func sendApart(_ answer: AttemptAnswer) {
+        let attempt = answer.attempt
+        attempt.isShared = true
         do throws(SpoolError) {
-            try sendApart(attempt.members, attempt.destination)
+            try sendApart(attempt.members, attempt.destination, refusedBy: answer)
         } catch {
             settling.setAside(attempt.members.map(\.name.id), because: error)
         }
@@ -233,7 +236,7 @@ extension Dispatch {
                 withhold(answer.attempt.members, because: answer.verdict.rule.description)
             case .sendEachAlone(let answer):
                 sendEachAlone(answer.attempt, witnessed: answer.isContradicted ? answer.facts.credentials : nil)
-            case .sendApart(let answer): sendApart(answer.attempt)
+            case .sendApart(let answer): sendApart(answer)
             case .askOne(let answer): askOne(of: answer, destination)
             case .release(let answer):
                 for (member, settlement) in zip(answer.attempt.members, settling.release(answer)) {

@@ -234,11 +234,12 @@ extension Dispatch {
     }
 
     /// Puts operations back, uncharged. From now on this run sends the operations of their keys singly, in order.
+    /// `answer` has refused their document, if it was sent.
     mutating func sendApart(
-        _ members: [Member], _ destination: RunDestination
+        _ members: [Member], _ destination: RunDestination, refusedBy answer: AttemptAnswer? = nil
     ) throws(SpoolError) {
         for member in members { queue.advance(member.sequence, continues: false) }
-        try settling.sendApart(members, destination)
+        try settling.sendApart(members, destination, refusedBy: answer)
         queue.claimTries -= members.count
     }
 
@@ -293,8 +294,8 @@ extension Dispatch {
     /// - Deferred, parked, held: they are put back as they were, and no run sends them without the newest.
     /// - Attempts or age of the newest used up: all of them fail, the older ones first. They can be retried together,
     ///   and each file has its own change.
-    /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order, like operations
-    ///   that no single document can express.
+    /// - Refused for good: any of them may be to blame, so this run and later ones send each by itself, in order, like
+    ///   operations that no single document can express.
     private mutating func merge(
         into member: Member, _ maker: RequestMaker
     ) throws(SpoolError) -> Merge {

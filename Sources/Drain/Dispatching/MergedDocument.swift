@@ -47,9 +47,9 @@ struct MergedDocument {
 extension Operation {
     /// Whether one request can carry the changes of both operations.
     fileprivate func goesTogether(with newer: Operation) -> Bool {
-        header.bodyFile == nil && newer.header.bodyFile == nil && header.$url == newer.header.$url
-            && header.$method == newer.header.$method && header.headers == newer.header.headers
-            && header.$contentType == newer.header.$contentType
+        !wasRefusedTogether && !newer.wasRefusedTogether && header.bodyFile == nil && newer.header.bodyFile == nil
+            && header.$url == newer.header.$url && header.$method == newer.header.$method
+            && header.headers == newer.header.headers && header.$contentType == newer.header.$contentType
     }
 }
 

@@ -326,39 +326,6 @@ struct Settling: ~Copyable {
         tally.tell(.parked(refusal.id, destination: destination.name, record: record, times: times))
     }
 
-    /// Puts operations back, uncharged. From now on this run sends the operations of their keys singly, in order.
-    mutating func sendApart(_ members: [Member], _ destination: RunDestination) throws(SpoolError) {
-        for member in members {
-            let order = configuration.route(of: member.name.type).order
-            if let group = order.group(of: member.name, to: destination.identity) { operations.apart.insert(group) }
-            try putBack(member)
-        }
-        hasToListAgain = true
-    }
-
-    /// Row C → gone, K or X, or back to N and D: settles the parts of a member like the member itself. Parts that leave
-    /// the queue do so durably before the member.
-    private mutating func settleParts(
-        of member: Member, _ settlement: Settlement, _ attempt: Attempt, _ receipt: Receipt?
-    ) throws(SpoolError) {
-        if member.parts.isEmpty { return }
-        switch settlement.disposition {
-        case .delivered, .failed: break
-        case .deferred, .putBack, .held, .superseded, .quarantined:
-            for part in member.parts {
-                // The record is the newest part's alone.
-                if settlement.record.leavesDoubt { part.claim.noteUnknownEnd() }
-                try putBack(part.claim)
-            }
-            return
-        }
-        let own = ofPart(of: member, settlement)
-        for part in member.parts {
-            try apply(own, Member(claim: part.claim, operation: part.operation), attempt, isSent: true, receipt)
-        }
-        try sync()
-    }
-
     // MARK: - Syncing
 
     /// The time of the next sync; `nil` while every settled operation is synced.

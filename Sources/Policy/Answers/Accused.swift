@@ -25,6 +25,7 @@ extension Verdict {
     /// `members` is the number of operations in the request.
     package func accused(members: Int = 1) -> Accused? {
         if outcome == .delivered { return nil }
+        if Batch.isToBeSplit(self, members: members) { return .batch }
         if absence != nil { return .network }
         switch rule {
         case .request(let error): return error.accused
@@ -38,7 +39,7 @@ extension Verdict {
         if let error { return error.accused }
         if isAboutCredentials { return .credentials }
         switch outcome {
-        case .failed: return members > 1 ? .batch : .operation
+        case .failed: return .operation
         case .deferred, .held, .delivered: return .destination
         }
     }

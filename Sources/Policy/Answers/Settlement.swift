@@ -157,7 +157,7 @@ package struct Settlement: Hashable, Sendable {
     package static func isSentAlone(_ operation: Operation, name: EntryName, route: Route, now: Timestamp) -> Bool {
         if name.interruptions > 0 { return true }
         if operation.attempts.isEmpty, name.attempts == 0 { return false }
-        if operation.wasRefusedInBatch { return true }
+        if operation.wasRefusedTogether { return true }
         let ageBegins = operation.ageBegins ?? now
         return [false, true].contains { isRateLimited in
             let schedule = route.bounds(isRateLimited: isRateLimited).schedule
@@ -169,8 +169,8 @@ package struct Settlement: Hashable, Sendable {
 }
 
 extension Operation {
-    /// Whether a batch with the operation, as its text is now, was refused.
-    fileprivate var wasRefusedInBatch: Bool {
+    /// Whether a batch or a merged document with the operation, as its text is now, was refused.
+    package var wasRefusedTogether: Bool {
         attempts.dropFirst(header.edited?.attempts ?? 0).contains { $0.accused == .batch }
     }
 }

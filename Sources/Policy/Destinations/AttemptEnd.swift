@@ -67,7 +67,7 @@ extension Incident {
     package init?(_ end: AttemptEnd, at now: Timestamp) {
         let verdict = end.verdict
         if verdict.outcome == .delivered || verdict.absence != nil { return nil }
-        if verdict.accused(members: end.facts.ids.count) == .operation, verdict.status == nil { return nil }
+        if verdict.accused() == .operation, verdict.status == nil { return nil }
         self.init(since: now, last: now, cause: Cause(verdict, end.report))
         failedAll = verdict.outcome == .failed
     }

@@ -42,7 +42,8 @@ extension SpoolRun {
             try refuse(claim, because: record?.rule, at: now)
             settled = .gone
         case .putBack:
-            settled = try place(claim, Entry(state: claim.from, name: name), "put back", now)
+            append(record, to: claim)
+            settled = try place(claim, Entry(state: claim.from, name: claim.nameAfter), "put back", now)
         case .failed(let countsAttempt):
             append(record, to: claim)
             settled = try fail(claim, claim.nameAfter.failed(countsAttempt: countsAttempt), now)
