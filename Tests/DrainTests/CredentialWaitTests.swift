@@ -86,6 +86,46 @@ struct `Attempts that wait for credentials` {
         #expect(summary.delivered == 2 && summary.attempts == 3 && command.wasInTime == true)
     }
 
+    @Test(arguments: [true, false])
+    func `a refusal at the end of a run is parked once its secret is looked up, or the grace time is over`(
+        endsInTime: Bool
+    ) throws {
+        let (bench, command) = (try bench(), Command())
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": "x"]) }
+        bench.credentials.refresh = { _ in
+            command()
+            return false
+        }
+        try bench.add(1)
+        try bench.add(1, type: "other")
+        let options = RunOptions(concurrency: 5, grace: endsInTime ? .seconds(60) : .zero)
+        let summary = try bench.run(options) { request in
+            if request.url.hasPrefix("http://one") { return .status(401) }
+            bench.signals = [15]
+            if endsInTime { command.end() }
+            return .status(204)
+        }
+        command.end()
+        #expect(summary.delivered == 1 && summary.attempts == 2)
+        #expect(try bench.state(of: "http://one").parking.entries.map(\.id.description) == ["default-0"])
+        #expect(bench.events.contains { if case .parked = $0 { true } else { false } })
+    }
+
+    @Test func `send keeps an operation whose refused secret is still looked up at a signal`() throws {
+        let (bench, command) = (try bench(), Command())
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": "x"]) }
+        bench.credentials.refresh = { _ in
+            command()
+            return false
+        }
+        let result = try bench.send("a") { _ in
+            bench.signals = [15]
+            return .status(401)
+        }
+        command.end()
+        #expect(try result.word == "deferred" && bench.names(.new).map(\.id.description) == ["a"])
+    }
+
     @Test func `a run that must stop puts back what waits`() throws {
         let (bench, command) = (try bench(), Command())
         bench.credentials.mayWait = { !$0.isEmpty && command.wasInTime == nil }

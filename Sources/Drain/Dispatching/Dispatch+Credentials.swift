@@ -37,10 +37,31 @@ extension Dispatch {
         }
     }
 
-    /// Puts the waiting operations back, for a run that ends. A refusal decides nothing before its look-up has ended.
+    /// The number of attempts with an answer that refused their secrets.
+    var refusedCount: Int { waiting.values.count { $0.report != nil } }
+
+    /// Puts the operations back that wait for their request, for a run that ends. The look-up after a refusal has the
+    /// grace time, as attempts in flight have.
     mutating func putBackWaiting() {
-        for (_, one) in waiting.sorted(by: { $0.key < $1.key }) { putBack(one.attempt) }
-        waiting = [:]
+        for (ticket, one) in waiting.sorted(by: { $0.key < $1.key }) where one.report == nil {
+            waiting[ticket] = nil
+            putBack(one.attempt)
+        }
+    }
+
+    /// Judges the refusals whose look-up has not ended in the grace time, as if it had found the same secrets. A signal
+    /// leaves the operation of `send` in the queue.
+    mutating func judgeRefused() {
+        for (ticket, one) in waiting.sorted(by: { $0.key < $1.key }) {
+            guard let report = one.report else { continue }
+            waiting[ticket] = nil
+            if settling.hasSubmitter {
+                putBack(one.attempt)
+                continue
+            }
+            countEnded(one.attempt.destination)
+            judge(report, of: one.attempt, hasFreshSecrets: false)
+        }
     }
 
     private mutating func putBack(_ attempt: Attempt) {

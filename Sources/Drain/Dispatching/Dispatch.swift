@@ -64,6 +64,7 @@ struct Dispatch: ~Copyable {
         if !settling.hasSubmitter { beginStormGuards(for: chosen) }
         for candidate in inOrder(chosen) { queue.append(candidate, of: book[candidate]) }
         while makeProgress() {}
+        judgeRefused()
         // Before the cut-off: no operation comes back while its successor is in flight.
         concludeAll()
         cutOff()
@@ -110,7 +111,7 @@ struct Dispatch: ~Copyable {
     /// Begins attempts, then waits for reports and takes them in. Returns false if this pass begins nothing more, and
     /// takes in no further report.
     private mutating func makeProgress() -> Bool {
-        stop.beginGraceIfAsked(inFlight: inFlight.count, &settling)
+        stop.beginGraceIfAsked(inFlight: inFlight.count + refusedCount, &settling)
         if stop.graceEnd != nil { putBackWaiting() }
         var delay: Duration?
         if stop.graceEnd == nil {
@@ -127,7 +128,7 @@ struct Dispatch: ~Copyable {
                 stop.sleep(until: clock.instant() + delay)
                 return true
             }
-        } else if inFlight.isEmpty {
+        } else if inFlight.isEmpty, waiting.isEmpty {
             return false
         }
         takeReports(delay)
