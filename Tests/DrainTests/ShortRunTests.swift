@@ -44,6 +44,16 @@ struct ShortRunTests {
         #expect(try bench.names(.failed).count == 4 && bench.names(.new).map(\.attempts).allSatisfy { $0 == 0 })
     }
 
+    @Test func `a run of two requests holds no destination for two permanent answers, whatever its limit`() throws {
+        let bench = try Bench()
+        try bench.add(9)
+        let summary = try bench.run(RunOptions(limit: 1, concurrency: 1, maxTime: .seconds(2))) { _ in
+            bench.pass(.seconds(1))
+            return .status(404)
+        }
+        #expect(summary.attempts == 2 && summary.failed == 2 && bench.holds == 0)
+    }
+
     @Test func `a refusal of credentials parks its operation although the run ends before a witness`() throws {
         let bench = try Bench()
         try bench.add(3)

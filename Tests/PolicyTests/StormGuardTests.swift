@@ -56,7 +56,15 @@ struct StormGuardTests {
     }
 
     @Test func `fewer samples suffice if no further operation waits`() {
-        #expect(tell(Self.five + " x404* end") == Self.suspicion + " wait hold(abcdex,404)")
+        let guarding = Guard(threshold: 5, limit: 5)
+        #expect(tell(Self.five + " x404* end", guarding) == Self.suspicion + " wait hold(abcdex,404)")
+    }
+
+    @Test func `samples after fewer than five answers hold if all are alike, or if more than five answers are`() {
+        let lowered = Guard(threshold: 1, limit: 5)
+        #expect(tell("a404 x404* y404* z404*", lowered) == "sample wait wait hold(axyz,404)")
+        #expect(tell("a404 x404* y404* end b404", lowered) == "sample wait wait apply(axy) sample")
+        #expect(tell("a404 b404 c404 d404 x404* y404* end", lowered).hasSuffix(" hold(abcdxy,404)"))
     }
 
     @Test func `fewer than five operations fail at the end, and the storm guard watches anew`() {
@@ -85,7 +93,9 @@ struct StormGuardTests {
     @Test func `deferred samples count as no samples: the five fail, and the next operation holds`() {
         #expect(tell(Self.five + " x503* y503* end") == Self.suspicion + " apply(x) apply(y) apply(abcde)")
         // A single identical sample suffices.
-        #expect(tell(Self.five + " x503* y404* end") == Self.suspicion + " apply(x) wait hold(abcdey,404)")
+        #expect(
+            tell(Self.five + " x503* y404* end", Guard(threshold: 5, limit: 5))
+                == Self.suspicion + " apply(x) wait hold(abcdey,404)")
         #expect(
             tell(Self.five + " x503* end f404 y503* end", Guard(threshold: 5, limit: 5))
                 == Self.suspicion + " apply(x) apply(abcde) sample apply(y) hold(f,404)")
@@ -199,7 +209,7 @@ struct StormGuardTests {
     @Test func `a refusal and refused samples hold the destination`() {
         #expect(
             tell("a401 x401* y401* z401*", Guard(threshold: 1)) == "sample wait wait hold(axyz,401)")
-        #expect(tell("a401 b401 x401* end", Guard(threshold: 1)) == "sample wait wait hold(abx,401)")
+        #expect(tell("a401 b401 x401*", Guard(threshold: 1, enough: 1)) == "sample wait hold(abx,401)")
     }
 
     @Test func `a delivered sample after a refusal clears the storm guard`() {

@@ -12,7 +12,7 @@ struct HoldGuard {
         }
     }
 
-    private(set) var storm = StormGuard<AttemptEnd>(threshold: 1)
+    private(set) var storm = StormGuard<AttemptEnd>(threshold: 1, enough: 1)
     /// `nil` if the answers refuse something else than credentials.
     let refused: Refused?
 

@@ -3,8 +3,8 @@
 ///
 /// The first permanent answers are withheld. If `threshold` of them have the same status and nothing succeeded, the run
 /// attempts a few samples from elsewhere in the queue, the newest first. If the samples meet the same end, the
-/// destination is held and all of them are put back. If a sample succeeds or meets another end, or if none says
-/// anything before the pass ends, each answer takes effect by itself.
+/// destination is held and all of them are put back. If a sample succeeds or meets another end, or if the pass ends
+/// before all samples and before more than `limit` answers, each answer takes effect by itself.
 ///
 /// An incident costs at most `limit` operations, however slowly they come. The guard counts failures of one status in a
 /// row until a delivery: also failures of earlier runs (`before`), and failures that took effect after the guard was
@@ -49,6 +49,8 @@ package struct StormGuard<Element> {
     package private(set) var withheld: [Element] = []
     private var status: Int?
     private let limit: Int
+    /// The number of samples with the same end that holds the destination.
+    private let enough: Int
     /// The failures of one status that took effect, with no delivery between them.
     private var row: (status: Int, count: Int)?
     /// The number of samples with the same end.
@@ -58,8 +60,11 @@ package struct StormGuard<Element> {
     package var withholds: Bool { phase == .watching || phase == .sampling }
 
     /// Creates a guard; a threshold of 0 turns it off. `before` is the storm of earlier runs.
-    package init(threshold: Int, limit: Int = .max, before: DestinationState.Storm? = nil) {
+    package init(
+        threshold: Int, limit: Int = .max, enough: Int = Self.samples, before: DestinationState.Storm? = nil
+    ) {
         self.threshold = threshold
+        self.enough = enough
         self.limit = threshold > 0 ? limit : .max
         row = before.map { ($0.status, $0.count) }
         phase = threshold > 0 ? .watching : .cleared
@@ -99,22 +104,20 @@ package struct StormGuard<Element> {
             return .sample
         }
         if isSample { alike += 1 }
-        return alike < Self.samples ? .wait : hold()
+        return alike < enough ? .wait : hold()
     }
 
     /// Concludes when no other operation of this destination can be asked: none waits or is in flight, or the pass
-    /// ends. Holds the destination if samples met the same end or `limit` is reached, else applies the withheld answers
-    /// by themselves, and watches again: samples that said nothing are like no samples.
+    /// ends. Holds the destination if more operations met the same end than an incident may cost, samples included, or
+    /// if the incident has cost as many. Else applies the withheld answers by themselves, and watches again.
     package mutating func concludeAlone() -> Step {
         guard phase == .watching || phase == .sampling else { return .apply([]) }
-        if alike > 0 { return hold() }
         if let status, !withheld.isEmpty {
             let failed = failed(with: status)
             if failed >= limit || withheld.count > limit - failed { return hold() }
             row = (status, failed + withheld.count)
         }
-        phase = .watching
-        status = nil
+        (phase, status, alike) = (.watching, nil, 0)
         return .apply(takeWithheld())
     }
 
