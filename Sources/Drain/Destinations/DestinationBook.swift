@@ -296,17 +296,22 @@ final class DestinationBook {
 
     // MARK: - After a pass
 
-    /// The number of due operations skipped by the listing because of destinations that are open now: a delivery of
-    /// this pass has closed the circuit breaker, for example.
-    var skippedAndOpen: Int {
-        destinations.values.reduce(0) { $0 + ($1.isBlocked ? 0 : $1.skipped) }
+    /// The number of operations that the listing of a pass has passed over and that may be sent now: a delivery of the
+    /// pass has closed the circuit breaker of their destination, or was the witness of a parked operation.
+    func passedOverAndDue(in pass: Pass) -> Int {
+        let skipped = destinations.values.reduce(0) { $0 + ($1.isBlocked ? 0 : $1.skipped) }
+        return skipped
+            + pass.parked.count { parked in
+                guard let destination = destinations[parked.destination], !destination.isBlocked else { return false }
+                return destination.state.parking[parked.id]?.isWitnessed ?? false
+            }
     }
 
     /// Counts the due operations left by a pass, because their destination is blocked or because the run ends. `begun`
     /// of the chosen operations were claimed.
     func countLeft(of pass: Pass, begun: Int) {
         var (held, waiting, paused) = (pass.heldBehindFailed, 0, 0)
-        var leftDue = pass.leftDue + pass.leftExpired + skippedAndOpen
+        var leftDue = pass.leftDue + pass.leftExpired + passedOverAndDue(in: pass)
         if tally.hasEnded { leftDue += pass.chosen.count - begun }
         for destination in destinations.values where destination.isBlocked {
             let blameless = destination.skipped + max(0, destination.offered - destination.done)

@@ -133,7 +133,7 @@ struct Passes: ~Copyable {
             // Nothing was begun, and no further destination was blocked. Otherwise the chosen operations may all be for
             // destinations blocked since: choose for others.
             let isStuck = begun == 0 && parts.book.blockedCount <= blocked
-            let leavesDue = pass.leftDue + parts.book.skippedAndOpen > 0
+            let leavesDue = pass.leftDue + parts.book.passedOverAndDue(in: pass) > 0
             let isOver = !dispatch.settling.hasToListAgain && (isStuck || !leavesDue)
             dispatch.settling.hasToListAgain = false
             if tally.hasEnded || budget <= 0 || isOver { break }
