@@ -4,7 +4,7 @@ import Policy
 /// The candidates for the last word of a command line that is being typed. Reads nothing but the words.
 package struct Completion {
     /// What can stand in one place of a command line.
-    package enum Candidates: Hashable {
+    package enum Candidates: Hashable, Sendable {
         /// No program can propose a value.
         case none
         case files
@@ -127,24 +127,6 @@ package struct Completion {
     }
 }
 
-extension ValueKind {
-    /// The candidates for the value.
-    fileprivate var candidates: Completion.Candidates {
-        switch self {
-        case .flag, .text, .pointer, .count, .duration, .interval, .time, .operationID, .header, .rate: .none
-        case .template(.type, _), .typeName: .types
-        case .template: .none
-        case .answer: .words(["4xx", "5xx"] + statuses + AnswerPattern.errorNames)
-        case .file: .files
-        case .directory: .directories
-        case .choice(let words): .words(words)
-        case .countOr(let word, _): .words([word])
-        case .destination: .destinations
-        case .example: .examples
-        }
-    }
-}
-
 extension CommandDescription {
     fileprivate func candidates(afterOperands count: Int) -> Completion.Candidates {
         switch operands {
@@ -154,12 +136,15 @@ extension CommandDescription {
         case _ where count > 0: .none
         case .directory: .directories
         case .one(let words, _), .optional(let words, _): .words(words)
-        case .answer: .words(statuses + AnswerPattern.errorNames)
+        case .answer: .words(Completion.answers)
         }
     }
 }
 
-/// The statuses that services answer with when something is wrong. All five hundred would hide them.
-private let statuses = [
-    "400", "401", "403", "404", "408", "409", "410", "413", "422", "429", "500", "502", "503", "504",
-]
+extension Completion {
+    /// The statuses that services answer with when something is wrong, and the errors. All five hundred statuses would
+    /// hide them.
+    static let answers = statuses.map(String.init) + AnswerPattern.errorNames
+
+    private static let statuses = [400, 401, 403, 404, 408, 409, 410, 413, 422, 429, 500, 502, 503, 504]
+}

@@ -1,61 +1,15 @@
 package import Policy
 
-/// The kind of an option's value: gives documents its placeholder and completions their candidates.
-package enum ValueKind: Hashable, Sendable {
-    case flag
-    case text(String)
-    /// A JSON Pointer (RFC 6901).
-    case pointer
-    case file(String)
-    case directory(String)
-    case count(ClosedRange<Int>)
-    /// A count, or the given word.
-    case countOr(String, ClosedRange<Int>)
-    case duration
-    case interval
-    case time
-    case choice([String])
-    case typeName
-    /// A type or a key, or a template that makes one from each payload.
-    case template(TemplateUse, String)
-    case destination
-    case operationID
-    case header
-    case rate
-    /// A status or an error, see `AnswerPattern`.
-    case answer
-    /// A service of `drainq init --example`.
-    case example
-
-    /// Whether the value is a path, which may be bytes that are not text.
-    var takesAnyBytes: Bool {
-        switch self {
-        case .file, .directory: true
-        default: false
-        }
-    }
+/// What documents and completions know of an option's value.
+package struct ValueKind: Hashable, Sendable {
+    static let flag = ValueKind()
 
     /// The word that stands for the value; `nil` for a flag.
-    package var placeholder: String? {
-        switch self {
-        case .flag: nil
-        case .text(let word), .file(let word), .directory(let word): word
-        case .pointer: "POINTER"
-        case .count: "N"
-        case .countOr(let word, _): "N|\(word)"
-        case .duration, .interval: "D"
-        case .time: "TIME"
-        case .choice(let words): words.joined(separator: "|")
-        case .typeName: "TYPE"
-        case .template(_, let word): word
-        case .destination: "DESTINATION"
-        case .operationID: "ID"
-        case .header: "HEADER"
-        case .rate: "N/s"
-        case .answer: "STATUS|ERROR"
-        case .example: "NAME"
-        }
-    }
+    package var placeholder: String?
+    var candidates = Completion.Candidates.none
+
+    /// Whether the value is a path, which may be bytes that are not text.
+    var takesAnyBytes: Bool { candidates == .files || candidates == .directories }
 }
 
 extension HeaderField {

@@ -11,9 +11,11 @@ struct ValueSyntax<Value>: Sendable {
     let text: @Sendable (Value) -> String
 
     init(
-        _ kind: ValueKind, text: @escaping @Sendable (Value) -> String = { "\($0)" },
+        _ placeholder: String, _ candidates: Completion.Candidates = .none,
+        text: @escaping @Sendable (Value) -> String = { "\($0)" },
         read: @escaping @Sendable (String) throws(ValueDefect) -> Value
     ) {
+        let kind = ValueKind(placeholder: placeholder, candidates: candidates)
         self.kind = kind
         self.text = text
         // What is sent, stored or compared is text. Only a path may be other bytes.
@@ -25,10 +27,11 @@ struct ValueSyntax<Value>: Sendable {
 
     /// Makes a syntax that reads text with `value`, and throws `defect` if that returns `nil`.
     init(
-        _ kind: ValueKind, text: @escaping @Sendable (Value) -> String = { "\($0)" }, else defect: ValueDefect,
+        _ placeholder: String, _ candidates: Completion.Candidates = .none,
+        text: @escaping @Sendable (Value) -> String = { "\($0)" }, else defect: ValueDefect,
         _ value: @escaping @Sendable (String) -> Value?
     ) {
-        self.init(kind, text: text) { text throws(ValueDefect) in
+        self.init(placeholder, candidates, text: text) { text throws(ValueDefect) in
             guard let value = value(text) else { throw defect }
             return value
         }
@@ -50,14 +53,14 @@ struct ValueDefect: Error {
 
 extension ValueSyntax<String> {
     /// Any text that is not empty and has no NUL.
-    static func text(_ placeholder: String) -> Self { nonempty(.text(placeholder)) }
-    static func file(_ placeholder: String) -> Self { nonempty(.file(placeholder)) }
-    static func directory(_ placeholder: String) -> Self { nonempty(.directory(placeholder)) }
-    static var destination: Self { nonempty(.destination) }
-    static var example: Self { nonempty(.example) }
+    static func text(_ placeholder: String) -> Self { nonempty(placeholder) }
+    static func file(_ placeholder: String) -> Self { nonempty(placeholder, .files) }
+    static func directory(_ placeholder: String) -> Self { nonempty(placeholder, .directories) }
+    static var destination: Self { nonempty("DESTINATION", .destinations) }
+    static var example: Self { nonempty("NAME", .examples) }
     /// A method as in the configuration (RFC 9110 §9.1: methods are case-sensitive).
     static var method: Self {
-        Self(.text("METHOD"), else: ValueDefect("methods are written in capitals", hint: "POST PUT PATCH DELETE")) {
+        Self("METHOD", else: ValueDefect("methods are written in capitals", hint: "POST PUT PATCH DELETE")) {
             text in
             RequestMethod.isMethod(text) ? text : nil
         }
@@ -66,14 +69,14 @@ extension ValueSyntax<String> {
     /// The URL of a request.
     static var url: Self {
         Self(
-            .text("URL"),
+            "URL",
             else: ValueDefect("not a URL that can be requested", hint: "URLs are absolute: https://example.com/x")
         ) { text in Origin(url: text) == nil ? nil : text }
     }
 
     /// The value of a Content-Type field.
     static var mediaType: Self {
-        Self(.text("MEDIATYPE")) { text throws(ValueDefect) in
+        Self("MEDIATYPE") { text throws(ValueDefect) in
             try checkText(text)
             let defect = HeaderField(name: "Content-Type", value: text).defectInRequest
             if let defect { throw ValueDefect("it \(defect)") }
@@ -81,8 +84,8 @@ extension ValueSyntax<String> {
         }
     }
 
-    private static func nonempty(_ kind: ValueKind) -> Self {
-        Self(kind) { text throws(ValueDefect) in
+    private static func nonempty(_ placeholder: String, _ candidates: Completion.Candidates = .none) -> Self {
+        Self(placeholder, candidates) { text throws(ValueDefect) in
             try checkText(text)
             return text
         }
@@ -98,7 +101,7 @@ private func checkText(_ text: String) throws(ValueDefect) {
 extension ValueSyntax<Template> {
     /// A type or a key, or a template that makes one from each payload.
     static func template(_ use: TemplateUse, _ placeholder: String) -> Self {
-        Self(.template(use, placeholder)) { text throws(ValueDefect) in
+        Self(placeholder, use == .type ? .types : .none) { text throws(ValueDefect) in
             let template: Template
             do throws(RouteProblem) {
                 template = try Template(text, for: use)
@@ -126,7 +129,7 @@ extension ValueSyntax where Value: RawRepresentable<String> & CaseIterable & Sen
     /// One of the words of an enumeration.
     static var choice: Self {
         let words = Value.allCases.map(\.rawValue)
-        return Self(.choice(words), text: \.rawValue) { text throws(ValueDefect) in
+        return Self(words.joined(separator: "|"), .words(words), text: \.rawValue) { text throws(ValueDefect) in
             guard let value = Value(rawValue: text) else {
                 throw ValueDefect(
                     "not one of " + words.joined(separator: ", "),
@@ -140,7 +143,7 @@ extension ValueSyntax where Value: RawRepresentable<String> & CaseIterable & Sen
 extension ValueSyntax {
     static var typeName: ValueSyntax<TypeName> {
         .init(
-            .typeName,
+            "TYPE", .types,
             else: ValueDefect(
                 "not a type", hint: "types are 1 to 64 of A-Z a-z 0-9 _ - and . but do not begin with a dot")
         ) { TypeName($0) }
@@ -148,26 +151,26 @@ extension ValueSyntax {
 
     static var operationID: ValueSyntax<OperationID> {
         .init(
-            .operationID,
+            "ID",
             else: ValueDefect("not an id", hint: "ids are 1 to 64 of A-Z a-z 0-9 _ -; - alone means standard input")
         ) { text in OperationID(text).flatMap { $0.canBeNamed ? $0 : nil } }
     }
 
     static var pointer: ValueSyntax<JSONPointer> {
         .init(
-            .pointer, else: ValueDefect("not a JSON Pointer", hint: "a pointer is, for example, /result/items")
+            "POINTER", else: ValueDefect("not a JSON Pointer", hint: "a pointer is, for example, /result/items")
         ) { JSONPointer($0) }
     }
 
     static var header: ValueSyntax<HeaderField> {
         .init(
-            .header,
+            "HEADER",
             else: ValueDefect("not a header", hint: "headers are 'Name: value'")
         ) { HeaderField(argument: $0) }
     }
 
     static var answer: ValueSyntax<AnswerPattern> {
-        .init(.answer) { text throws(ValueDefect) in
+        .init("STATUS|ERROR", .words(["4xx", "5xx"] + Completion.answers)) { text throws(ValueDefect) in
             guard let pattern = AnswerPattern(text) else {
                 throw ValueDefect(
                     "neither a status nor an error",
@@ -183,7 +186,7 @@ extension ValueSyntax {
 
 extension ValueSyntax {
     static func count(_ range: ClosedRange<Int>) -> ValueSyntax<Int> {
-        .init(.count(range)) { text throws(ValueDefect) in
+        .init("N") { text throws(ValueDefect) in
             guard let number = Int(text) else { throw ValueDefect("not a number") }
             if number < range.lowerBound { throw ValueDefect("less than \(range.lowerBound)") }
             if number > range.upperBound { throw ValueDefect("more than \(range.upperBound)") }
@@ -192,7 +195,7 @@ extension ValueSyntax {
     }
 
     static func concurrency(_ range: ClosedRange<Int>) -> ValueSyntax<Concurrency> {
-        .init(.countOr("auto", range), text: \.word) { text throws(ValueDefect) in
+        .init("N|auto", .words(["auto"]), text: \.word) { text throws(ValueDefect) in
             if text == "auto" { return .auto }
             do throws(ValueDefect) {
                 return .atMost(try ValueSyntax<Int>.count(range).read(RawText(text)))
@@ -205,14 +208,14 @@ extension ValueSyntax {
 
     static var duration: ValueSyntax<Duration> {
         .init(
-            .duration, text: \.quantity,
+            "D", text: \.quantity,
             else: ValueDefect("not a duration", hint: "durations have units: 500ms, 90s, 5m, 2h, 3d, 1h30m")
         ) { Duration(quantity: $0) }
     }
 
     /// A duration that is at least a tenth of a second.
     static var interval: ValueSyntax<Duration> {
-        .init(.interval, text: \.quantity) { text throws(ValueDefect) in
+        .init("D", text: \.quantity) { text throws(ValueDefect) in
             let value = try duration.read(RawText(text))
             if value < .milliseconds(100) { throw ValueDefect("less than 100ms") }
             return value
@@ -221,14 +224,14 @@ extension ValueSyntax {
 
     static var rate: ValueSyntax<Rate> {
         .init(
-            .rate, text: \.quantity,
+            "N/s", text: \.quantity,
             else: ValueDefect("not a rate", hint: "rates are a number in a time: 20/s, 90/m, 500/h")
         ) { Rate(quantity: $0) }
     }
 
     static func time(_ direction: PointInTime.Direction) -> ValueSyntax<PointInTime> {
         .init(
-            .time,
+            "TIME",
             else: direction == .past
                 ? ValueDefect("not a time", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, -2h, +5m")
                 : ValueDefect("not a time to come", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, 2h, +5m")
