@@ -134,8 +134,8 @@ struct DocumentTests {
     }
 
     @Test func `prose recognizes options and literal text by their marks`() {
-        let prose = Prose("See `a b` (`c`), or --limit, --sync=none.\n\nLast `-`.")
-        #expect(prose.options == ["limit", "sync"])
-        #expect(prose.lines(width: 20) == ["See 'a b' (c), or", "--limit,", "--sync=none.", "", "Last -."])
+        let prose = "See `a b` (`c`), or --limit, --sync=none.\n\nLast `-`."
+        #expect(Prose(prose).options == ["limit", "sync"])
+        #expect(wrap(prose: prose, width: 20) == ["See 'a b' (c), or", "--limit,", "--sync=none.", "", "Last -."])
     }
 }

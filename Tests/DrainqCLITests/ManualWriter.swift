@@ -240,3 +240,31 @@ extension Operands {
         }
     }
 }
+
+extension ExitStatus {
+    /// The text of the manual for this status.
+    var meaning: String {
+        switch self {
+        case .hungUp: "SIGHUP ended a wait"
+        case .interrupted: "SIGINT ended a wait, or cut off a run as the second signal"
+        case .terminated: "SIGTERM ended a wait, or cut off a run as the second signal"
+        case .usage: "the command line is not valid; no attempt was made"
+        case .configuration: "the configuration is not usable; no attempt was made"
+        case .noInput: "there is no such queue, no id on standard input, or no operation that `drainq wait` names"
+        case .permission: "no permission to read or write the queue; no attempt was made"
+        case .internalError: "a defect in drainq; the work may be incomplete"
+        case .inputOutput: "input or output failed (a full disk, or no reader); the other work was done"
+        case .held:
+            "a destination, or an operation that the command names, is held until a person acts or a credential changes"
+        case .failed: "operations failed for good in this run; a warning of `drainq status --check`"
+        case .critical:
+            "`drainq status --check`: a destination is in trouble, the queue is full, nobody runs it, runs end with an error, or its configuration is broken"
+        case .unknown: "`drainq status --check`: it is not known how the queue is"
+        case .dataInvalid: "input was not an operation; add and import put it into quarantine, send and --atomic do not"
+        case .deferred:
+            "an operation was deferred, and a later run attempts it again; `drainq run --until-empty` ended before the queue was empty"
+        case .ok:
+            "every due operation that the run took (`--limit`) is delivered, no operation was due, or another run works on them"
+        }
+    }
+}

@@ -71,7 +71,7 @@ final class OutputWitness {
         case (.map(let kind), .object(let members)):
             return members.values.flatMap { complaints($0, kind, path, &seen) }
         case (.list(let kind), .array(let elements)): return elements.flatMap { complaints($0, kind, path, &seen) }
-        default: return ["\(path) is no \(kind.words): \(value)"]
+        default: return ["\(path) is no \(kind): \(value)"]
         }
     }
 }

@@ -23,7 +23,7 @@ func helpOverview() -> String {
 /// Returns the output of `drainq COMMAND --help`.
 func helpText(of command: CommandDescription) -> String {
     var lines = ["drainq \(command.name): \(command.summary)", "", "usage: \(command.usage)", ""]
-    lines += Prose(command.details).lines(width: width)
+    lines += wrap(prose: command.details, width: width)
     for group in OptionGroup.allCases {
         let rows = command.options.filter { $0.group == group }
         if !rows.isEmpty { lines += ["", group.title + ":"] + options(rows) }
@@ -55,5 +55,35 @@ private func entry(_ term: String, _ meaning: String, column: Int) -> [String] {
     } else {
         lines.insert(head, at: 0)
     }
+    return lines
+}
+
+/// Returns a text in lines of at most `width` columns, unless a single word is longer. Text between grave accents stays
+/// on one line, in quotation marks if it has a blank.
+func wrap(prose: String, width: Int) -> [String] {
+    let paragraphs = prose.split(separator: "\n\n").map { paragraph in
+        let words = paragraph.replacing("\n", with: " ").replacing(/`([^`]*)`/) { literal in
+            literal.1.contains(" ") ? "'\(literal.1.replacing(" ", with: "\u{A0}"))'" : String(literal.1)
+        }
+        return wrap(words.split(separator: " ").map(String.init), width: width)
+    }
+    return paragraphs.joined(separator: [""]).map { $0.replacing("\u{A0}", with: " ") }
+}
+
+/// Returns the words in lines of at most `width` columns, unless a single word is longer.
+func wrap(_ words: [String], width: Int) -> [String] {
+    var lines: [String] = []
+    var line = ""
+    for word in words {
+        if line.isEmpty {
+            line = word
+        } else if line.count + 1 + word.count <= width {
+            line += " " + word
+        } else {
+            lines.append(line)
+            line = word
+        }
+    }
+    if !line.isEmpty { lines.append(line) }
     return lines
 }

@@ -53,26 +53,6 @@ struct OutputObject: Hashable, Sendable {
 }
 
 extension OutputObject.Kind {
-    /// The kind in the words of the manual.
-    var words: String {
-        switch self {
-        case .text: "text"
-        case .word(let words):
-            words.dropLast(2).map { "`\($0)`, " }.joined() + words.suffix(2).map { "`\($0)`" }.joined(separator: " or ")
-        case .time: "time"
-        case .count: "whole number"
-        case .number: "number"
-        case .flag: "true or false"
-        case .anything: "any value"
-        case .object: "object"
-        case .map(.anything): "object"
-        case .map(let kind): "object of \(kind.words)s"
-        case .list(.object), .list(.map): "array of objects"
-        case .list(.list): "array of arrays"
-        case .list(let kind): "array of \(kind.words)s"
-        }
-    }
-
     /// The fields of the objects inside the value.
     var inner: [OutputObject.Field] {
         switch self {

@@ -90,7 +90,7 @@ struct QueuePage {
 
     private var page: HTML {
         let words = status.words
-        let (kind, sign) = (words.kind, words.kind.sign)
+        let (kind, sign) = (words.kind, words.kind.mark.sign)
         return """
             <!doctype html>
             <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">\
@@ -99,7 +99,7 @@ struct QueuePage {
             <style>\(Self.style)</style></head><body>
             \(definitions)
             <header class="band \(kind.band)"><p>queue <b>\(name)</b> on \(Self.host)</p><h1><span role="img" \
-            aria-label="\(kind.word)">\(Self.sign(kind.band))</span>\(words.sentence)</h1><p>\(words.lede)</p></header>
+            aria-label="\(kind.mark.word)">\(Self.sign(kind.band))</span>\(words.sentence)</h1><p>\(words.lede)</p></header>
             <main>\(facts)\(needs)\(destinations)\(incidents)</main>
             <footer><p>Made at \(clock(now, withSeconds: true)) UTC on \(date(now)); it does not renew itself. \(validity)</p>\
             <p>drainq \(programVersion), queue directory \(path). All times are UTC. The whole story:</p>\
@@ -112,8 +112,8 @@ struct QueuePage {
     private static func icon(_ kind: HealthWords.Kind) -> HTML {
         """
         <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle \
-        cx='8' cy='8' r='8' fill='%23\(kind.colour)'/%3E%3Ctext x='8' y='12' font-size='11' text-anchor='middle' \
-        fill='%23fff'%3E\(kind.sign)%3C/text%3E%3C/svg%3E">
+        cx='8' cy='8' r='8' fill='%23\(kind.mark.colour)'/%3E%3Ctext x='8' y='12' font-size='11' text-anchor='middle' \
+        fill='%23fff'%3E\(kind.mark.sign)%3C/text%3E%3C/svg%3E">
         """
     }
 
@@ -237,36 +237,15 @@ extension HealthWords.Kind {
     /// The class of the band, and the name of its sign.
     var band: String { self == .unknown ? "idle" : rawValue }
 
-    var sign: String {
+    /// The sign, the sign in a word, for a reader without eyes, and the colour of its circle.
+    fileprivate var mark: (sign: String, word: String, colour: String) {
         switch self {
-        case .ok: "✓"
-        case .idle: "–"
-        case .warn: "!"
-        case .held: "‖"
-        case .bad: "✕"
-        case .unknown: "?"
-        }
-    }
-
-    /// The sign in a word, for a reader without eyes.
-    var word: String {
-        switch self {
-        case .ok: "well"
-        case .idle: "no news"
-        case .warn: "look at it"
-        case .held: "stopped"
-        case .bad: "trouble"
-        case .unknown: "not known"
-        }
-    }
-
-    fileprivate var colour: String {
-        switch self {
-        case .ok: "17683e"
-        case .warn: "b07a00"
-        case .bad: "a81f14"
-        case .held: "5335b4"
-        case .idle, .unknown: "4b525b"
+        case .ok: ("✓", "well", "17683e")
+        case .idle: ("–", "no news", "4b525b")
+        case .warn: ("!", "look at it", "b07a00")
+        case .held: ("‖", "stopped", "5335b4")
+        case .bad: ("✕", "trouble", "a81f14")
+        case .unknown: ("?", "not known", "4b525b")
         }
     }
 }

@@ -14,7 +14,6 @@ struct RunReporter {
         /// Also reports every attempt and a summary.
         case everything
         case json
-        case silent
     }
 
     /// The most failed operations, and files that are no operations, that `actionable` reports on lines of their own.
@@ -26,7 +25,7 @@ struct RunReporter {
     private let queue: String?
     /// Whether the report ends with the use of the time.
     private let showsStats: Bool
-    /// The queue whose causes are reported once an hour; `nil` if every run reports everything.
+    /// The queue whose causes are reported once an hour; `nil` unless `detail` is `actionable`.
     private let spool: SpoolDirectory?
     /// What earlier runs have told, at `began`, and what this one adds.
     private var told = ReportLedger()
@@ -62,19 +61,14 @@ struct RunReporter {
         case .changed(let change): take(change)
         case .recovered(let recovery):
             for item in recovery.quarantined { quarantined(item) }
-            if detail == .everything, !recovery.returned.isEmpty {
-                Messages.say(
-                    .warning,
-                    "returned \(InWords.count(recovery.returned.count, "operation")) that a dead run had claimed")
-            }
-            if detail == .everything, !recovery.delivered.isEmpty {
-                Messages.say(
-                    .warning,
-                    "removed \(InWords.count(recovery.delivered.count, "operation")) that a dead run had delivered")
+            let (returned, delivered) = (recovery.returned.count, recovery.delivered.count)
+            for (count, verb, end) in [(returned, "returned", "claimed"), (delivered, "removed", "delivered")]
+            where detail == .everything && count > 0 {
+                Messages.say(.warning, "\(verb) \(InWords.count(count, "operation")) that a dead run had \(end)")
             }
         case .parked(let id, let destination, let record, let times):
             // Reported once, if no other operation has shown meanwhile which one is to blame.
-            if detail == .everything && times == 1 || detail != .json && detail != .silent && times == 2 {
+            if detail == .everything && times == 1 || detail != .json && times == 2 {
                 Messages.warning(
                     "'\(destination)' refuses '\(id)': \(record.cause); no other operation has shown yet whether the credentials are to blame",
                     hint: hint(for: Cause(record), "'\(pasted("retry", id.description))' sends it again"))
@@ -82,7 +76,7 @@ struct RunReporter {
         case .withheld(let id, let reason):
             if detail == .everything { Messages.warning("'\(id)' waits: \(reason)") }
         case .networkAbsent(let absence, let isNew):
-            if detail == .everything || detail == .actionable, isNew {
+            if detail != .json, isNew {
                 Messages.warning(
                     "\(absence)", hint: "no attempt is counted; due operations wait until there is a network")
             }
@@ -90,13 +84,12 @@ struct RunReporter {
             if detail == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
             if detail == .json { JSONLine.write(SupersededView(name: name, newer: newer, destination: destination)) }
         case .notKept(let id, let name, let reason):
-            if detail == .everything || detail == .actionable {
+            if detail != .json {
                 Messages.warning(
                     notKeptMessage(id, name, reason), hint: "operations of the same key that send the value wait for it"
                 )
             }
-        case .evicted(let name, _):
-            if detail != .silent { Messages.say(.warning, evictedMessage(name)) }
+        case .evicted(let name, _): Messages.say(.warning, evictedMessage(name))
         case .stopping(let inFlight, let grace):
             if detail == .everything {
                 Messages.say(
@@ -104,17 +97,14 @@ struct RunReporter {
                     "stopping: waiting up to \(InWords.short(grace)) for \(InWords.count(inFlight, "attempt")) in flight",
                     hint: "a second signal cuts them off and puts the operations back")
             }
-        case .inputOutputError(let error):
-            if detail != .silent { Messages.error(error.description, hint: error.hint) }
-        case .agentsFailed(let reason):
-            if detail != .silent { Messages.error(reason) }
+        case .inputOutputError(let error): Messages.error(error.description, hint: error.hint)
+        case .agentsFailed(let reason): Messages.error(reason)
         }
     }
 
     mutating func finish(_ summary: RunSummary, _ status: ExitStatus) {
         progress?.finish()
         switch detail {
-        case .silent: break
         case .json: JSONLine.write(SummaryView(summary, status))
         case .actionable: _ = reportOthers()
         case .everything: Messages.notice(sentence(summary))
@@ -223,7 +213,7 @@ struct RunReporter {
         switch change.kind {
         case .held:
             // A mail tells of the holds that stand at the end: see `reportOthers`.
-            if spool == nil, detail == .actionable || detail == .everything { sayHeld(place, change.causeValue) }
+            if detail == .everything { sayHeld(place, change.causeValue) }
         case .released:
             let wasReported = told.hasTold(holdOf: place)
             if spool != nil { news.endHold(of: place, in: told) }
@@ -243,7 +233,6 @@ struct RunReporter {
             failures += 1
         }
         switch detail {
-        case .silent: break
         case .json: JSONLine.write(AttemptView(event))
         case .everything:
             if !event.hasFailed, !event.isHeldByItself, progress?.replacesAttemptLines == true { break }
@@ -267,7 +256,6 @@ struct RunReporter {
         quarantinedCount += 1
         if detail == .actionable, quarantinedCount > Self.shown { return }
         switch detail {
-        case .silent: break
         case .json: JSONLine.write(QuarantineView(item: item))
         case .actionable, .everything:
             Messages.error(

@@ -79,8 +79,8 @@ struct SummaryView: JSONObject, Decodable {
         var exitStatus: Int32
         var nextDue: Timestamp?
         var conditions: String?
-        /// `nil` in the record of an older version.
-        var spentMs: SpentView?
+        /// By the name of a `TimeSpent.Activity`; `nil` in the record of an older version.
+        var spentMs: [String: Int]?
         /// `nil` in the record of an older version.
         var mostInFlight: Int?
     }
@@ -115,36 +115,17 @@ struct SummaryView: JSONObject, Decodable {
         .field("leftDue", .count, "operations that are still due", \.counts.leftDue),
         .maybe("nextDue", .time, "when the next operation is due", \.circumstances.nextDue),
         .maybe("conditions", .text, "the reason why `conditions` stopped all attempts", \.circumstances.conditions),
-        .maybe("spentMs", .object(SpentView.self), "the use of that time, in milliseconds", \.circumstances.spentMs),
+        .maybe("spentMs", .object(activities), "the use of that time, in milliseconds", \.circumstances.spentMs),
         .maybe("mostInFlight", .count, "the most attempts in flight at one moment", \.circumstances.mostInFlight),
     ]
 
-    struct SpentView: JSONObject, Decodable {
-        var choosing: Int
-        var claiming: Int
-        var waiting: Int
-        var settling: Int
-        var syncing: Int
-
-        static let fields: [JSONField<SpentView>] = [
-            .field("choosing", .count, "recovering, admitting files, listing, deciding", \.choosing),
-            .field("claiming", .count, "claiming and reading operations, making their requests", \.claiming),
-            .field("waiting", .count, "waiting for answers, for a rate, or for operations to become due", \.waiting),
-            .field("settling", .count, "recording attempts, removing and moving files", \.settling),
-            .field("syncing", .count, "syncing to the disk", \.syncing),
-        ]
-
-        init(_ spent: TimeSpent) {
-            func milliseconds(_ activity: TimeSpent.Activity) -> Int {
-                Int(clamping: spent[activity].wholeMicroseconds / 1000)
-            }
-            choosing = milliseconds(.choosing)
-            claiming = milliseconds(.claiming)
-            waiting = milliseconds(.waiting)
-            settling = milliseconds(.settling)
-            syncing = milliseconds(.syncing)
-        }
-    }
+    private static let activities: [OutputObject.Field] = [
+        .init("choosing", .count, "recovering, admitting files, listing, deciding"),
+        .init("claiming", .count, "claiming and reading operations, making their requests"),
+        .init("waiting", .count, "waiting for answers, for a rate, or for operations to become due"),
+        .init("settling", .count, "recording attempts, removing and moving files"),
+        .init("syncing", .count, "syncing to the disk"),
+    ]
 
     init(_ summary: RunSummary, _ status: ExitStatus) {
         let end =
@@ -156,11 +137,13 @@ struct SummaryView: JSONObject, Decodable {
             case .signal(let number): "signal \(number)"
             case .broken(let reason): reason
             }
+        func milliseconds(_ duration: Duration) -> Int { Int(clamping: duration.wholeMicroseconds / 1000) }
+        let spent = TimeSpent.Activity.allCases.map { ("\($0)", milliseconds(summary.timeSpent[$0])) }
         counts = summary.counts
         circumstances = Circumstances(
-            startedAt: summary.startedAt, durationMs: Int(clamping: summary.duration.wholeMicroseconds / 1000),
-            end: end, exitStatus: status.rawValue, nextDue: summary.nextDue, conditions: summary.conditions,
-            spentMs: SpentView(summary.timeSpent), mostInFlight: summary.mostInFlight)
+            startedAt: summary.startedAt, durationMs: milliseconds(summary.duration), end: end,
+            exitStatus: status.rawValue, nextDue: summary.nextDue, conditions: summary.conditions,
+            spentMs: Dictionary(uniqueKeysWithValues: spent), mostInFlight: summary.mostInFlight)
     }
 
     /// Reads the record of the last run, in which counts and circumstances are members of one object.

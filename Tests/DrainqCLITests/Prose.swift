@@ -45,43 +45,4 @@ struct Prose {
             before: before, name: name, value: parts.count > 1 ? parts[1] : nil, after: String(word.suffix(punctuation))
         )
     }
-
-    /// Returns the text without markup, in lines of at most `width` columns unless a single word is longer.
-    func lines(width: Int) -> [String] {
-        var lines: [String] = []
-        for paragraph in paragraphs {
-            if !lines.isEmpty { lines.append("") }
-            lines += wrap(paragraph.map(\.text), width: width)
-        }
-        return lines
-    }
-}
-
-extension Prose.Word {
-    var text: String {
-        switch self {
-        case .plain(let text): text
-        case .option(let before, let name, let value, let after):
-            "\(before)--\(name)\(value.map { "=" + $0 } ?? "")\(after)"
-        case .literal(let before, let text, let after): before + (text.contains(" ") ? "'\(text)'" : text) + after
-        }
-    }
-}
-
-/// Returns the words in lines of at most `width` columns, unless a single word is longer.
-func wrap(_ words: [String], width: Int) -> [String] {
-    var lines: [String] = []
-    var line = ""
-    for word in words {
-        if line.isEmpty {
-            line = word
-        } else if line.count + 1 + word.count <= width {
-            line += " " + word
-        } else {
-            lines.append(line)
-            line = word
-        }
-    }
-    if !line.isEmpty { lines.append(line) }
-    return lines
 }
