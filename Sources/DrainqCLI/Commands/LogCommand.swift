@@ -1,4 +1,3 @@
-import Dispatch
 import Drain
 import Policy
 import Spool
@@ -89,15 +88,16 @@ struct LogCommand: Command {
                 "\(InWords.count(reader.unread, "line")) of the log cannot be read: torn, or of a newer version")
         }
         guard isFollowing else { return .ok }
-        let stopped = DispatchSemaphore(value: 0)
-        let signals = StopSignals { stopped.signal() }
-        defer { signals.restore() }
-        while !signals.received {
+        let clock = RunClock.ofProcess
+        Interruption.install()
+        defer { Interruption.uninstall() }
+        while true {
             standardOutput.flush()
-            if standardOutput.isClosed || stopped.wait(timeout: .now() + 1) == .success { break }
+            if standardOutput.isClosed { return .ok }
+            clock.sleep(clock.instant() + .seconds(1))
+            if clock.signals().count > 0 { return .ok }
             tell(try reader.read())
         }
-        return .ok
     }
 }
 

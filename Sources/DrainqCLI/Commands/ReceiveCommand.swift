@@ -100,8 +100,8 @@ struct ReceiveCommand: Command {
         let start = clock.instant()
         let receiver = try listen()
         defer { receiver.stop() }
-        let signals = StopSignals { receiver.stop() }
-        defer { signals.restore() }
+        Interruption.install()
+        defer { Interruption.uninstall() }
         if let urlFile { try write(receiver.url + "\n", to: urlFile) }
         notice("listening on \(receiver.url)")
         let line = ReceivedLine(json: isJSON, bodies: printsOnlyBodies, start: start)
@@ -117,17 +117,26 @@ struct ReceiveCommand: Command {
                 printed += 1
             }
         }
-        while printed < count ?? .max, receiver.wait(forRequests: printed + 1, within: remaining()) {
+        /// Waits with `isOver` in parts of a tenth of a second, until a signal or the end of the time.
+        func wait(_ isOver: (_ limit: Duration) -> Bool) -> Bool {
+            repeat {
+                if isOver(min(remaining(), .milliseconds(100))) { return true }
+            } while clock.signals().count == 0 && remaining() > .zero
+            return false
+        }
+        while printed < count ?? .max, clock.signals().count == 0,
+            wait({ receiver.wait(forRequests: printed + 1, within: $0) })
+        {
             printWhatCame()
         }
         if let count, printed == count {
             // The last request gets its answer before the connections are closed.
-            _ = receiver.wait(forAnswers: count, within: remaining())
+            _ = wait { receiver.wait(forAnswers: count, within: $0) }
         }
         receiver.stop()
         printWhatCame()
         let ending: Summary.Ending =
-            if let count, printed >= count { .count } else if signals.received { .signal } else { .time }
+            if let count, printed >= count { .count } else if clock.signals().count > 0 { .signal } else { .time }
         let summary = Summary(ending: ending, requests: printed)
         if let closing = line.closing(summary) { output(closing) }
         return summary

@@ -1,4 +1,4 @@
-import Dispatch
+import Drain
 import Policy
 
 /// Prints the status at intervals (`status --watch`), until a signal arrives or standard output is closed.
@@ -6,12 +6,12 @@ import Policy
 /// At a terminal each status replaces the one before; elsewhere a blank line stands between two, except in JSON. The
 /// time, the queue and the run that is at work stand above it. A signal is the usual end, with status 0.
 func watch(_ queue: OpenQueue, every interval: Duration, asJSON: Bool) throws {
-    let stopped = DispatchSemaphore(value: 0)
-    let signals = StopSignals { stopped.signal() }
-    defer { signals.restore() }
+    let clock = RunClock.ofProcess
+    Interruption.install()
+    defer { Interruption.uninstall() }
     var isFirst = true
     var work = WatchedWork()
-    while !signals.received {
+    while clock.signals().count == 0 {
         let now = Timestamp.now()
         let status = try QueueStatus(of: queue, at: now)
         // The window may have a new size.
@@ -34,6 +34,6 @@ func watch(_ queue: OpenQueue, every interval: Duration, asJSON: Bool) throws {
         standardOutput.flush()
         // If SIGHUP is ignored, only a failed write shows that the terminal is gone.
         if standardOutput.isClosed { return }
-        if stopped.wait(timeout: .now() + interval.inSeconds) == .success { return }
+        clock.sleep(clock.instant() + interval)
     }
 }
