@@ -184,7 +184,7 @@ struct ManualWriter {
     }
 
     private mutating func finish(_ sentence: inout [String]) {
-        lines += wrap(sentence, width: 78)
+        if !sentence.isEmpty { lines += sentence.joined(separator: " ").wrapped(to: 78) }
         sentence = []
     }
 

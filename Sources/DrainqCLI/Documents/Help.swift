@@ -48,7 +48,7 @@ private func options(_ rows: [OptionDescription]) -> [String] {
 /// Returns the lines of a term and its meaning: beside the term if there is room, else below it.
 private func entry(_ term: String, _ meaning: String, column: Int) -> [String] {
     let indent = String(repeating: " ", count: column)
-    var lines = wrap(meaning.split(separator: " ").map(String.init), width: width - column).map { indent + $0 }
+    var lines = meaning.wrapped(to: width - column).map { indent + $0 }
     let head = "  " + term
     if head.count + 2 <= column, let first = lines.first {
         lines[0] = head + first.dropFirst(head.count)
@@ -65,25 +65,7 @@ func wrap(prose: String, width: Int) -> [String] {
         let words = paragraph.replacing("\n", with: " ").replacing(/`([^`]*)`/) { literal in
             literal.1.contains(" ") ? "'\(literal.1.replacing(" ", with: "\u{A0}"))'" : String(literal.1)
         }
-        return wrap(words.split(separator: " ").map(String.init), width: width)
+        return words.wrapped(to: width)
     }
     return paragraphs.joined(separator: [""]).map { $0.replacing("\u{A0}", with: " ") }
-}
-
-/// Returns the words in lines of at most `width` columns, unless a single word is longer.
-func wrap(_ words: [String], width: Int) -> [String] {
-    var lines: [String] = []
-    var line = ""
-    for word in words {
-        if line.isEmpty {
-            line = word
-        } else if line.count + 1 + word.count <= width {
-            line += " " + word
-        } else {
-            lines.append(line)
-            line = word
-        }
-    }
-    if !line.isEmpty { lines.append(line) }
-    return lines
 }
