@@ -59,7 +59,7 @@ extension SecretStore {
     /// Returns a token, and the credentials that it was made from.
     func token(
         _ oauth2: OAuth2, except refused: String?, at now: ContinuousClock.Instant
-    ) throws(SecretDefect) -> (OAuth2.Token, RequestCredentials?) {
+    ) throws(SecretDefect) -> TokenSource.Issue {
         let place = place(of: oauth2)
         guard let tokens else { throw SecretDefect(place: place, reason: "cannot be asked for tokens by this command") }
         // Two clients whose ids come from secrets of the same name have a token each. No other secret is in the name.
@@ -75,32 +75,22 @@ extension SecretStore {
             oauth2.tokenURL, client, oauth2.scope ?? "", oauth2.audience ?? "", oauth2.resource ?? "", refresh,
             assertion,
         ]
-        var defect: SecretDefect?
-        let issue = tokens.token(
+        return try tokens.token(
             parts, of: { try? tokenInputs(of: oauth2, at: now).credentials }, except: refused
-        ) {
-            do throws(SecretDefect) {
-                // A server may revoke all tokens of a login if a refresh token comes twice. The lock is on the file of
-                // that token, whatever queue, runtime directory or scope asks.
-                let lock = try refreshFile.map { (file) throws(SecretDefect) in try file.lock() }
-                defer { lock?.release() }
-                // Read again: another run may have got a new refresh token.
-                let inputs = try tokenInputs(of: oauth2, at: now)
-                let answer = tokens.ask(oauth2, inputs.secrets)
-                if case .token(let token) = answer, let new = token.refreshToken {
-                    try keep(new, insteadOf: inputs, for: oauth2)
-                }
-                return TokenSource.Issue(answer: answer, credentials: inputs.credentials)
-            } catch {
-                defect = error
-                return TokenSource.Issue(answer: .refused(reason: error.description))
+        ) { () throws(SecretDefect) in
+            // A server may revoke all tokens of a login if a refresh token comes twice. The lock is on the file of that
+            // token, whatever queue, runtime directory or scope asks.
+            let lock = try refreshFile.map { (file) throws(SecretDefect) in try file.lock() }
+            defer { lock?.release() }
+            // Read again: another run may have got a new refresh token.
+            let inputs = try tokenInputs(of: oauth2, at: now)
+            switch tokens.ask(oauth2, inputs.secrets) {
+            case .token(let token):
+                if let new = token.refreshToken { try keep(new, insteadOf: inputs, for: oauth2) }
+                return (token, inputs.credentials)
+            case .refused(let reason): throw SecretDefect(place: place, reason: reason)
+            case .unavailable(let reason, let delay): throw SecretDefect(place: place, reason: reason, delay: delay)
             }
-        }
-        if let defect { throw defect }
-        switch issue.answer {
-        case .token(let token): return (token, issue.credentials)
-        case .refused(let reason): throw SecretDefect(place: place, reason: reason)
-        case .unavailable(let reason, let delay): throw SecretDefect(place: place, reason: reason, delay: delay)
         }
     }
 

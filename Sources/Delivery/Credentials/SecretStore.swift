@@ -173,7 +173,10 @@ package final class SecretStore: @unchecked Sendable {
             case .environment(let variable): try secret(ofVariable: variable)
             case .credential(let credential): try secret(ofCredential: credential)
             case .command(let arguments, let ttl): try output(of: name, arguments, ttl: ttl, at: now, hasTurn).get()
-            case .oauth2(let oauth2): try token(of: name, oauth2, at: now, hasTurn).get()
+            case .oauth2(let oauth2):
+                try kept(name, at: now, hasTurn) { () throws(SecretDefect) in
+                    try token(oauth2, except: refused(name), at: now)
+                }.get()
             case nil: throw .notConfigured
             }
         }
@@ -219,36 +222,19 @@ package final class SecretStore: @unchecked Sendable {
             return try SecretDefect.check(ended.output, from: place)
         }
         return kept(name, at: now, hasTurn) { () throws(SecretDefect) in
-            guard let tokens, let ttl else {
-                return Fetched(value: try output(), lifetime: ttl ?? Self.unknownLifetime)
+            guard let tokens, let ttl else { return (OAuth2.Token(value: try output(), lifetime: ttl), nil) }
+            let issue = try tokens.token([base] + arguments, of: { choice }, except: refused(name)) {
+                () throws(SecretDefect) in (OAuth2.Token(value: try output(), lifetime: ttl), choice)
             }
-            var defect: SecretDefect?
-            let issue = tokens.token([base] + arguments, of: { choice }, except: refused(name)) {
-                do throws(SecretDefect) {
-                    let token = OAuth2.Token(value: try output(), lifetime: ttl)
-                    return TokenSource.Issue(answer: .token(token), credentials: choice)
-                } catch {
-                    defect = error
-                    return TokenSource.Issue(answer: .refused(reason: error.description))
-                }
-            }
-            guard case .token(let token) = issue.answer else { throw defect ?? .notConfigured }
-            return Fetched(value: token.value, lifetime: token.lifetime ?? ttl)
+            return (issue.token, nil)
         }
-    }
-
-    /// What a command or an endpoint gave: a secret, its lifetime, and what an endpoint was asked with.
-    struct Fetched {
-        var value: String
-        var lifetime: Duration
-        var credentials: RequestCredentials?
     }
 
     /// Returns the kept result of a command or an endpoint, or asks for a result if none is kept. `hasTurn`: the caller
     /// has the lock.
     private func kept(
         _ name: String, at now: ContinuousClock.Instant, _ hasTurn: Bool,
-        ask: () throws(SecretDefect) -> Fetched
+        ask: () throws(SecretDefect) -> TokenSource.Issue
     ) -> Result<String, SecretDefect> {
         if hasTurn { return asked(name, at: now, ask) }
         if let answer = answer(of: name, at: now) { return answer }
@@ -259,17 +245,17 @@ package final class SecretStore: @unchecked Sendable {
     /// asked again for each operation.
     private func asked(
         _ name: String, at now: ContinuousClock.Instant,
-        _ ask: () throws(SecretDefect) -> Fetched
+        _ ask: () throws(SecretDefect) -> TokenSource.Issue
     ) -> Result<String, SecretDefect> {
         let began = ContinuousClock.now
         var lifetime = Self.commandRetryInterval
         var credentials = credentials(of: name, at: now)
         let result = Result { () throws(SecretDefect) in
-            let answer = try ask()
+            let issue = try ask()
             // A thread has asked, and the run's own thread takes the answer.
-            lifetime = max(answer.lifetime, Self.shortestLifetime)
-            credentials = answer.credentials
-            return answer.value
+            lifetime = max(issue.token.lifetime ?? Self.unknownLifetime, Self.shortestLifetime)
+            credentials = issue.credentials
+            return issue.token.value
         }
         memories.withLock { memories in
             var memory = memories[name] ?? Memory()
@@ -290,16 +276,6 @@ package final class SecretStore: @unchecked Sendable {
     /// end by themselves: 1 s, doubled each time, at most a minute.
     package static func delay(afterFailures failures: Int) -> Duration {
         min(.seconds(60), .seconds(1 << min(max(failures, 1) - 1, 6)))
-    }
-
-    private func token(
-        of name: String, _ oauth2: OAuth2, at now: ContinuousClock.Instant, _ hasTurn: Bool
-    ) -> Result<String, SecretDefect> {
-        kept(name, at: now, hasTurn) { () throws(SecretDefect) in
-            let (token, credentials) = try token(oauth2, except: refused(name), at: now)
-            return Fetched(
-                value: token.value, lifetime: token.lifetime ?? Self.unknownLifetime, credentials: credentials)
-        }
     }
 
     /// The lifetime of a secret whose endpoint or command does not say when it expires.

@@ -23,33 +23,30 @@ package struct TokenSource {
         self.ask = ask
     }
 
-    /// The answer to a request for a token, and the credentials that the token was made from; `nil` if some are
-    /// missing.
-    struct Issue {
-        var answer: OAuth2.Answer
-        var credentials: RequestCredentials?
-    }
+    /// A token, and the credentials that it was made from.
+    typealias Issue = (token: OAuth2.Token, credentials: RequestCredentials?)
 
     /// Returns the kept token if it is valid, was made from the present credentials and is not the `refused` one.
     /// Otherwise fetches a token and keeps that. `parts` name the token: two tokens with the same parts and the same
     /// credentials are one. While one run fetches, others wait.
     func token(
-        _ parts: [String], of credentials: () -> RequestCredentials?, except refused: String?, _ fetch: () -> Issue
-    ) -> Issue {
+        _ parts: [String], of credentials: () -> RequestCredentials?, except refused: String?,
+        _ fetch: () throws(SecretDefect) -> Issue
+    ) throws(SecretDefect) -> Issue {
         let name = "token-\(Digest(of: parts.map { "\($0.utf8.count):\($0)" }.joined()))"
-        guard let directory, let file = TokenFile(name, in: directory, patience: Self.patience) else { return fetch() }
+        guard let directory, let file = TokenFile(name, in: directory, patience: Self.patience) else {
+            return try fetch()
+        }
         // Another run may have changed the credentials, until the file was locked.
         if let present = credentials(), let kept = file.token(at: now(), of: present) {
-            if !refused.hasBytes(of: kept.value) { return Issue(answer: .token(kept), credentials: present) }
+            if !refused.hasBytes(of: kept.value) { return (kept, present) }
             // Without a new token, later runs do not send the refused one again.
             file.forget()
         }
-        let issue = fetch()
-        if case .token(let token) = issue.answer, let lifetime = token.lifetime, lifetime > .zero,
-            let credentials = issue.credentials
-        {
+        let issue = try fetch()
+        if let lifetime = issue.token.lifetime, lifetime > .zero, let credentials = issue.credentials {
             let now = now()
-            file.keep(token.value, of: credentials, from: now, until: now + lifetime)
+            file.keep(issue.token.value, of: credentials, from: now, until: now + lifetime)
         }
         return issue
     }
