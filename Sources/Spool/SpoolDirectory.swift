@@ -16,7 +16,7 @@ import Synchronization
 /// | F foreign | `new/`, not a canonical name, or another user's file | a run, to C, where drainq's copy replaces it | unchanged |
 /// | N new | `new/` | a run, to C; an operator, also within N to another name (hold, release) | unchanged |
 /// | D deferred | `deferred/` | a run, to C; an operator, also within D to another name (hold, release) | unchanged |
-/// | C claimed | `claimed/<run>/`, locked by the run | that run, also back to N or D on hold | the lock is free: recovery returns the file to its home, with one more interruption if its request had begun, or finishes its delivery (`ClaimMarks`) |
+/// | C claimed | `claimed/<run>/`, locked by the run | that run, also back to N or D on hold | the lock is free: recovery returns the file to its home, with one more interruption if its request had begun, or finishes its delivery or its failure (`ClaimMarks`) |
 /// | X failed | `failed/` | an operator, to D or N; retention; a run, to gone, for a newer value that it has delivered; the run that failed it, back to C if a storm is to blame | unchanged |
 /// | Q quarantine | `quarantine/` | an operator; a run, to gone, as in row X | unchanged |
 /// | K kept | `delivered/` | retention | unchanged |

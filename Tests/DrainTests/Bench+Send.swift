@@ -5,10 +5,10 @@ import Spool
 @testable import Drain
 
 extension Bench {
-    /// Sends an operation as `send` does. `report` gets the events.
+    /// Sends an operation as `send` does. `report` gets the events. `dies`: the process dies before it tells the result.
     func send(
         _ id: String, type: TypeName = .default, key: String? = nil, in spool: SpoolDirectory? = nil,
-        retryWithin: Duration? = nil, queues: Bool = true, now: (() -> Timestamp)? = nil,
+        retryWithin: Duration? = nil, queues: Bool = true, dies: Bool = false, now: (() -> Timestamp)? = nil,
         report: @escaping (RunEvent) -> Void = { _ in },
         answer: @escaping (OutgoingRequest) -> AttemptReport.Result
     ) throws -> OperationSender.Result {
@@ -20,9 +20,11 @@ extension Bench {
         var sender = OperationSender(
             spool: spool ?? self.spool, configuration: configuration,
             options: OperationSender.Options(retryWithin: retryWithin, queues: queues), world: world, report: report)
-        return try sender(
+        let result = try sender(
             Submission(
                 Operation(header: header, body: Array("1".utf8)), hasOwnID: true, at: self.now, isDated: true))
+        if !dies { _ = sender.haveTold() }
+        return result
     }
 
     /// Sends an operation, which the server accepts.

@@ -61,6 +61,36 @@ struct OperationSenderTests {
         #expect(try isEmpty())
     }
 
+    @Test(arguments: [Ordering.any, .key])
+    func `a refused operation whose process dies before it tells the refusal is a dead letter, and a run tells of it`(
+        ordering: Ordering
+    ) throws {
+        bench.configuration.defaultRoute.ordering = ordering
+        #expect(try bench.send("a", key: "k", dies: true) { _ in .status(422) }.word == "failed")
+        #expect(try bench.names(.claimed).count == 1)
+        let summary = try bench.run()
+        #expect(summary.failed == 1 && summary.attempts == 0)
+        let causes = bench.events.compactMap { event in
+            if case .foundFailed(let failure) = event { failure.record.status } else { nil }
+        }
+        #expect(causes == [422])
+        #expect(try bench.names(.failed).map(\.attempts) == [1] && bench.names(.claimed).isEmpty)
+    }
+
+    @Test func `a refused operation that cannot be removed is a dead letter`() throws {
+        var calls = SystemCalls.real
+        calls.unlink = { (directory, path) throws(Errno) in
+            if String(cString: path).hasSuffix(".json") { throw Errno(EIO) }
+            try SystemCalls.real.unlink(directory, path)
+        }
+        let failing = try SpoolDirectory(opening: bench.directory.path, system: calls)
+        var errors = 0
+        func note(_ event: RunEvent) { if case .inputOutputError = event { errors += 1 } }
+        let result = try bench.send("a", in: failing, report: note) { _ in .status(422) }
+        #expect(result.word == "failed" && errors == 1)
+        #expect(try bench.run().failed == 1 && bench.names(.failed).count == 1)
+    }
+
     @Test func `a send beside a send of the same id promises nothing`() throws {
         let other = try SpoolDirectory(opening: bench.directory.path)
         var words: [String] = []

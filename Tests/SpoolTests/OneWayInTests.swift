@@ -103,7 +103,8 @@ struct OneWayInTests {
         system.list = { (directory, path, body) throws(Errno) in
             try SystemCalls.real.list(directory, path, body)
             if claim.isOpen, String(cString: path).hasSuffix(run.name) {
-                _ = try? run.settle(claim, as: .superseded)
+                _ = try? run.settle(claim, as: .failed(countsAttempt: true))
+                try? run.refuse(claim, because: nil, at: TemporaryQueue.now)
                 try? run.end()
             }
         }

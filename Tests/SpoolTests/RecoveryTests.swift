@@ -638,6 +638,50 @@ struct RecoveryTests {
         }
     }
 
+    /// `send` tells before it removes the file.
+    @Test(arguments: [true, false])
+    func `X: a crash or an error at any call of a failure of send leaves it to recovery, or told and gone`(
+        isCrash: Bool
+    ) throws {
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            let calls = InterceptedCalls()
+            var hasTold = false
+            do {
+                let open = try fresh.open(calls.calls)
+                let run = try open.beginRun(now: nil)
+                var control = AdmissionControl(Configuration())
+                var sent = Submission(fresh.operation("a"), hasOwnID: true, at: now, isDated: true)
+                guard case .accepted(let claim) = try run.accept(&sent, within: &control) else { throw Errno(0) }
+                run.begin([claim])
+                calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
+                let record = TemporaryQueue.record(.failed)
+                if (try? run.settle(claim, .failed(countsAttempt: true), record: record, now: now)) != nil {
+                    hasTold = !isCrash || calls.count < index
+                    try? run.refuse(claim, because: record.rule, at: now)
+                }
+                try? run.end()
+            }
+            var told: [UntoldFailure] = []
+            let run = try fresh.open().beginRun(now: now)
+            _ = try run.recover(
+                now: now,
+                telling: { (failures) throws(SpoolError) in
+                    told += failures
+                    return true
+                })
+            try run.end()
+            #expect(fresh.names("claimed").isEmpty)
+            let entries = try fresh.entries()
+            switch entries.first?.state {
+            case nil: #expect(hasTold && told.isEmpty)
+            case .failed: #expect(told.map(\.entry) == entries && told.allSatisfy { $0.last != nil }, "call \(index)")
+            default: #expect(!hasTold && entries.map(\.name.interruptions) == [1] && entries[0].state == .new)
+            }
+            if calls.count < index { break }
+        }
+    }
+
     @Test func `a crash at any call of recovery loses nothing`() throws {
         for index in 1... {
             let fresh = try TemporaryQueue()

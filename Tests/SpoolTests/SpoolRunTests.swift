@@ -80,7 +80,6 @@ struct SpoolRunTests {
                 }
             ),
             (.putBack, { .moved(Entry(state: .new, name: $0)) }),
-            (.superseded, { _ in .gone }),
             (
                 .held,
                 { name in
@@ -124,16 +123,20 @@ struct SpoolRunTests {
         #expect(queue.names("claimed").isEmpty)
     }
 
-    @Test func `a superseded operation is durably gone once sync has answered`() throws {
+    @Test func `a refused operation of send is durably gone once sync has answered`() throws {
         let added = try queue.add(["old", "newer"])
         let calls = InterceptedCalls()
-        let run = try queue.open(calls.calls).beginRun(now: now)
+        let run = try queue.open(calls.calls).beginRun(now: nil)
         let claim = try #require(try run.claim(added[0]))
+        let place = Entry(state: .claimed, name: added[0].name, claimedBy: run.name)
+        #expect(try run.settle(claim, as: .failed(countsAttempt: true)) == .moved(place))
         calls.reset(.always("unlink", EIO))
-        #expect(throws: SpoolError.self) { try run.settle(claim, .superseded, record: nil, now: now) }
+        #expect(throws: SpoolError.self) { try run.refuse(claim, because: nil, at: now) }
+        #expect(run.isUntold(claim))
         // Gone already, as after a lost answer.
         calls.reset(.lie("unlink", ENOENT, at: 1))
-        #expect(try run.settle(claim, .superseded, record: nil, now: now) == .gone)
+        try run.refuse(claim, because: nil, at: now)
+        #expect(!run.isUntold(claim))
         calls.reset()
         try run.sync()
         // The first call looks for the mark of processes with a count.

@@ -10,7 +10,7 @@ struct SweepTests {
 
     static let dispositions: [Disposition] = [
         .delivered(keep: false), .delivered(keep: true), .deferred(until: TemporaryQueue.now, countsAttempt: true),
-        .putBack, .held, .superseded, .failed(countsAttempt: true), .quarantined(reason: "x"),
+        .putBack, .held, .failed(countsAttempt: true), .quarantined(reason: "x"),
     ]
 
     /// Returns whether the settlement was answered and synced.
@@ -58,8 +58,7 @@ struct SweepTests {
                 let entries = try queue.entries()
                 // A failed copy is lost: the operation is not sent again.
                 let mayBeGone =
-                    disposition == .delivered(keep: false) || disposition == .superseded
-                    || disposition == .delivered(keep: true) && !isCrash
+                    disposition == .delivered(keep: false) || disposition == .delivered(keep: true) && !isCrash
                 #expect(
                     entries.count == 1 || entries.isEmpty && mayBeGone, "\(disposition) \(links) \(index) \(entries)")
                 for left in entries {
@@ -83,8 +82,7 @@ struct SweepTests {
         switch disposition {
         case .delivered(let keep): keep ? .delivered : nil
         case .deferred: .deferred
-        case .putBack, .held: .new
-        case .superseded: nil
+        case .putBack, .held, .superseded: .new
         case .failed: .failed
         case .quarantined: .quarantine
         }

@@ -4,7 +4,7 @@ package import Spool
 
 /// The treatment of operations by `send`: accepts each into a claim, as `add` accepts it into `new/`, and attempts it
 /// at once by the code of a run (`SendRun`). Each operation goes by the configuration of its moment, like a pass.
-package struct OperationSender {
+package struct OperationSender: ~Copyable {
     package struct Options: Hashable, Sendable {
         /// The longest duration of each attempt, if shorter than the route's.
         package var timeout: Duration?
@@ -29,7 +29,7 @@ package struct OperationSender {
         /// could not be removed, or a value of the answer could not be kept. The next run does it, if the file is
         /// marked.
         case delivered(AttemptEvent, answer: [UInt8], isSettled: Bool)
-        /// The operation failed for good, and is not in the queue.
+        /// The operation failed for good. It stays claimed until `haveTold`.
         case failed(AttemptEvent)
         /// The operation waits. It is in the queue, durably, if the options ask for that.
         case postponed(Postponement)
@@ -60,6 +60,8 @@ package struct OperationSender {
     private var sender: RequestSender
     private let deadline: ContinuousClock.Instant?
     private let report: (RunEvent) -> Void
+    /// The run of a failed operation whose submitter has not been told.
+    private var untold: SendRun?
 
     /// `report` is called with the events of each attempt.
     package init(
@@ -92,7 +94,7 @@ package struct OperationSender {
     /// Sends an operation. Throws if the operation could not be accepted, and then has sent nothing.
     ///
     /// If the process dies meanwhile, the next run returns the operation to the queue, and sends it again under the
-    /// same idempotency key.
+    /// same idempotency key. If the operation has failed by then, the next run moves it to `failed/`, and tells of it.
     package mutating func callAsFunction(_ submission: Submission) throws(SpoolError) -> Result {
         renew()
         let spoolRun = try spool.beginRun(now: nil)
@@ -114,9 +116,23 @@ package struct OperationSender {
             of: member, spoolRun, spool, configuration, world, sender, timeout: options.timeout, deadline: deadline,
             report)
         let result = run()
+        if run.isUntold { untold = consume run }
         guard case .postponed(var postponement) = result, member.claim != nil else { return result }
         postponement.displaced = spool.makeRoom(for: member.name, within: &control, now: world.now())
         return .postponed(postponement)
+    }
+
+    /// Removes a failed operation from the queue: its submitter has been told of the result. Returns false after an
+    /// error, which it reports: the next recovery then moves the operation to `failed/`.
+    package mutating func haveTold() -> Bool {
+        guard let run = untold.take() else { return true }
+        do throws(SpoolError) {
+            try run.end()
+            return true
+        } catch {
+            report(.inputOutputError(error))
+            return false
+        }
     }
 
     /// What the queue makes of a submission: an operation to attempt, or a result.

@@ -41,7 +41,7 @@ struct SendRun: ~Copyable {
         // Only a signal ends an attempt before its own time is up.
         let options = RunOptions(concurrency: .atMost(1), grace: .seconds(86_400))
         parts = RunParts(spool, configuration, options, world, tally, sender)
-        dispatch = Dispatch(parts, Settling(parts, spoolRun, OperationBook(), hasSubmitter: true))
+        dispatch = Dispatch(parts, Settling(parts, spoolRun, OperationBook()))
         dispatch.queue.mayWaitForTurns = true
         let route = configuration.route(of: member.name.type)
         patience = min(route.timeouts.request, timeout ?? route.timeouts.request)
@@ -63,7 +63,8 @@ struct SendRun: ~Copyable {
         case wait(OperationSender.Postponement, next: ContinuousClock.Instant?)
     }
 
-    /// Attempts the operation, with retries until the deadline. Then the operation is gone, or durably in row N or D.
+    /// Attempts the operation, with retries until the deadline. Then the operation is gone, or durably in row N or D, or
+    /// it has failed and is in row C until `end`.
     mutating func callAsFunction() -> OperationSender.Result {
         var result: OperationSender.Result
         attempts: while true {
@@ -81,6 +82,11 @@ struct SendRun: ~Copyable {
                 break
             }
         }
+        if isUntold {
+            // The submitter may take its time, and other processes send operations that have an order.
+            spoolRun.sequences.release()
+            return result
+        }
         do throws(SpoolError) { try end() } catch { tally.endRun(because: error) }
         // What was not synced is not promised.
         if case .broken(let reason) = tally.summary.end, case .postponed(var postponement) = result {
@@ -90,11 +96,21 @@ struct SendRun: ~Copyable {
         return result
     }
 
-    /// Returns the operation to its row if still claimed. Under the names lock if another process may be deciding an
-    /// order.
-    private func end() throws(SpoolError) {
-        if sequence == nil || spoolRun.sequences.has(destination.digest) { return try spoolRun.end() }
-        try spool.withNamesLock { () throws(SpoolError) in try spoolRun.end() }
+    /// Whether the operation has failed, and its submitter has not been told: `end` is left to the caller.
+    var isUntold: Bool { member.claim.map(spoolRun.isUntold) ?? false }
+
+    /// Returns the operation to its row if still claimed; removes a failed one, whose submitter has been told. Under the
+    /// names lock if another process may be deciding an order.
+    func end() throws(SpoolError) {
+        if sequence == nil || spoolRun.sequences.has(destination.digest) { return try endRun() }
+        try spool.withNamesLock { () throws(SpoolError) in try endRun() }
+    }
+
+    private func endRun() throws(SpoolError) {
+        if let claim = member.claim, isUntold {
+            try spoolRun.refuse(claim, because: dispatch.settling.outcome?.event.record.rule, at: world.now())
+        }
+        try spoolRun.end()
     }
 
     // MARK: - Attempts

@@ -18,7 +18,7 @@ struct Settling: ~Copyable {
     var chance: SharedGenerator
     /// Whether a submitter learns how its operation ends (`send`): then nothing is kept of a delivered or refused
     /// operation, and no other operation pays for its refusal.
-    let hasSubmitter: Bool
+    var hasSubmitter: Bool { spoolRun.hasSubmitter }
     var operations: OperationBook
     /// Whether to list the queue again: older operations now go before an operation that was put back, another run has
     /// claimed chosen operations, or an answer has left a value for waiting operations.
@@ -40,7 +40,7 @@ struct Settling: ~Copyable {
     var proposals: ProposedValues
 
     /// `operations` is what earlier passes have made of single operations.
-    init(_ parts: RunParts, _ spoolRun: SpoolRun, _ operations: OperationBook, hasSubmitter: Bool = false) {
+    init(_ parts: RunParts, _ spoolRun: SpoolRun, _ operations: OperationBook) {
         self.spoolRun = spoolRun
         spool = parts.spool
         configuration = parts.configuration
@@ -48,7 +48,6 @@ struct Settling: ~Copyable {
         tally = parts.tally
         book = parts.book
         self.operations = operations
-        self.hasSubmitter = hasSubmitter
         var generator = world.generator
         chance = SharedGenerator(using: &generator)
         syncPace = SyncPace(now: world.clock.instant())
@@ -233,14 +232,9 @@ struct Settling: ~Copyable {
     }
 
     func disposal(of claim: Claim, _ settlement: Settlement, _ receipt: Receipt?) -> SpoolRun.Disposal {
-        let disposition: Disposition =
-            switch settlement.disposition {
-            case .failed where hasSubmitter: .superseded
-            case .delivered, .failed, .deferred, .putBack, .held, .superseded, .quarantined: settlement.disposition
-            }
         if !settlement.isRecorded, settlement.record.leavesDoubt { claim.noteUnknownEnd() }
         return SpoolRun.Disposal(
-            claim, disposition, record: settlement.isRecorded ? settlement.record : nil, receipt: receipt)
+            claim, settlement.disposition, record: settlement.isRecorded ? settlement.record : nil, receipt: receipt)
     }
 
     /// Notes for this run what becomes of an operation.

@@ -77,8 +77,9 @@ struct SendCommand: Command {
         the other command may keep nothing of its own. For several operations the status is the first in EXIT STATUS \
         that applies.
 
-        If the command is killed, the operation stays in the queue, and the next run attempts it. A power cut before the \
-        status 75 may lose it.
+        If the command is killed, the operation stays in the queue, and the next run attempts it. If the operation has \
+        failed for good and the command has not reported the failure yet, the next run moves it to `failed/` and reports \
+        it. A power cut before the status 75 may lose it.
 
         With --no-queue the operation is never in the queue; the statuses are the same. With --fallback the command \
         prints that text if the operation is not delivered, and the status is 0. With --no-queue, --timeout and \
@@ -164,6 +165,7 @@ struct SendCommand: Command {
             try standardOutput.requireReader(
                 of: "answers", "drainq reads no further line",
                 hint: "drainq has sent, queued or refused \(InWords.count(applying.count, "value")) of this input")
+            if !sender.haveTold() { applying.append(.inputOutput) }
         }
         if let failure = renewed.failure { applying.append(failure.status) }
         return .first(of: applying)

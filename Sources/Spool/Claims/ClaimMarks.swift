@@ -20,7 +20,8 @@ struct ClaimMarks {
         case begun
         /// Delivered. `keep`: the file is moved to `delivered/`.
         case delivered(keep: Bool)
-        /// On its way to row X, or there. The log, the counters and the hooks do not know of it yet.
+        /// On its way to row X, or there, and the log, the counters and the hooks do not know of it yet; or refused to
+        /// `send`, whose submitter does not know of it yet.
         case failed
         /// As failed, until its run knows more.
         case withheld

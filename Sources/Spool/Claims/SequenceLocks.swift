@@ -8,8 +8,9 @@ package import Policy
 /// The holder takes the lock first, and only then lists `new/`, `deferred/` and `claimed/` under the names lock. The
 /// holder releases the lock only after its claims are settled and synced. So the listing is complete: an operation of
 /// such a route waits (and is listed), or is claimed. The run that claimed the operation had the lock. If the run
-/// released the lock, the claim had been settled. A claim left in `claimed/` belongs to a run that died, or to a run
-/// begun under a configuration in which the route was not ordered or led elsewhere: its key, or its destination, waits.
+/// released the lock, the claim had been settled. A claim left in `claimed/` belongs to a run that died, to a `send`
+/// that waits for its next attempt or is telling its submitter of a failure, or to a run begun under a configuration in
+/// which the route was not ordered or led elsewhere: its key, or its destination, waits.
 /// So no older operation is in flight while a newer operation is sent, and no other process sends an operation of such
 /// a route.
 ///

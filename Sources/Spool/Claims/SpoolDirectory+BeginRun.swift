@@ -14,7 +14,7 @@ extension SpoolDirectory {
             do throws(Errno) {
                 directory = try LockedDirectory.make(in: claimed, at: now ?? Timestamp(microseconds: 0), self)
             } catch let full where full.isFullDisk {
-                guard let run = try takeOverDeadRun() else { throw full }
+                guard let run = try takeOverDeadRun(hasSubmitter: now == nil) else { throw full }
                 return run
             }
             do throws(Errno) {
@@ -23,7 +23,7 @@ extension SpoolDirectory {
                 directory.remove()
                 throw error
             }
-            return SpoolRun(queue: self, directory: directory)
+            return SpoolRun(queue: self, directory: directory, hasSubmitter: now == nil)
         }
         do throws(SpoolError) {
             try checkFormat()
@@ -38,7 +38,7 @@ extension SpoolDirectory {
     /// another directory. A run that dies, or that cannot tell of a failure, leaves no spare directory. Returns `nil`
     /// if there is none of this boot. A run that was taken for dead never goes on in another's directory: on a shared
     /// file system nothing is taken over (`LockedDirectory.remove`).
-    private func takeOverDeadRun() throws(Errno) -> SpoolRun? {
+    private func takeOverDeadRun(hasSubmitter: Bool) throws(Errno) -> SpoolRun? {
         guard fileSystem.isLocal else { return nil }
         var names: [[UInt8]] = []
         try system.list(root, QueueState.claimed.path.bytes) { name in
@@ -52,7 +52,7 @@ extension SpoolDirectory {
             guard let dead = try? LockedDirectory.takeOver(path, name: name, self) else { continue }
             // try?: likewise what cannot be read.
             if let marks = try? ClaimMarks.read(of: name, dead.lockPath, self) {
-                return SpoolRun(queue: self, directory: dead, inheriting: marks)
+                return SpoolRun(queue: self, directory: dead, hasSubmitter: hasSubmitter, inheriting: marks)
             }
         }
         return nil

@@ -9,6 +9,8 @@ import Synchronization
 package final class SpoolRun {
     let queue: SpoolDirectory
     let directory: LockedDirectory
+    /// Whether the run is that of a `send`, whose submitter learns how its operation ends.
+    package let hasSubmitter: Bool
     /// The workers for claims and reads, and the workers for settling. A directory can be slow for only one of the two.
     let takers: FileWorkers
     let settlers: FileWorkers
@@ -99,6 +101,9 @@ package final class SpoolRun {
     /// Whether failures are marked whose report is not written.
     package var hasUntold: Bool { changes.withLock { !$0.untold.isEmpty } }
 
+    /// Whether the mark of this failure waits for its report.
+    package func isUntold(_ claim: Claim) -> Bool { changes.withLock { $0.untold.contains { $0 === claim } } }
+
     /// Whether recovery would read one mark more.
     var canMarkMore: Bool { changes.withLock { $0.left.count < ClaimMarks.mostUntold } }
 
@@ -160,9 +165,13 @@ package final class SpoolRun {
     /// Returns the path of an operation's file while this run has claimed the operation.
     func path(of name: EntryName) -> QueuePath { QueuePath(in: directory.path, name.description.utf8) }
 
-    init(queue: SpoolDirectory, directory: LockedDirectory, inheriting inherited: [String: ClaimMarks.Mark]? = nil) {
+    init(
+        queue: SpoolDirectory, directory: LockedDirectory, hasSubmitter: Bool,
+        inheriting inherited: [String: ClaimMarks.Mark]? = nil
+    ) {
         self.queue = queue
         self.directory = directory
+        self.hasSubmitter = hasSubmitter
         var changes = Changes()
         if let inherited { (changes.inherited, changes.marks) = (inherited, ClaimMarks(after: inherited)) }
         for (text, mark) in inherited ?? [:] {

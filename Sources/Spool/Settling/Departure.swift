@@ -11,7 +11,7 @@ package import Policy
 /// | superseded | `Replacement` | `Successor`: the newer operation was opened and is good, on a route where it replaces the older one | type |
 /// | dropped | `OperatorDecision` | an operator's command that has the names lock and has found the file, with the saved bytes if they were saved | type |
 /// | evicted | `Eviction` | an admission that has the names lock, and counts no room with the operation at this moment | type |
-/// | refused | `Refusal` | the answer that `send` gives to its submitter | type |
+/// | refused | `Refusal` | the answer that `send` has given to its submitter | type |
 /// | second name | `SecondName` | the file has another name, which stays | type |
 /// | past its retention | `RetentionEnd` | the search for old copies and dead letters, which has asked for the file's age | type |
 /// | withdrawn | `Withdrawal` | an addition that has failed: it has named the file itself, and promises nothing | type |
@@ -327,7 +327,7 @@ extension SpoolRun {
 
 // MARK: - Refused
 
-/// The evidence that `send` answers a refusal to the submitter of an operation, which stays with the submitter.
+/// The evidence that `send` has told the submitter of a refused operation, which stays with the submitter.
 package struct Refusal: ~Copyable {
     fileprivate let file: DepartingFile
 
@@ -335,11 +335,14 @@ package struct Refusal: ~Copyable {
 }
 
 extension SpoolRun {
-    /// Row C → gone: removes an operation of `send` that was refused.
-    func refuse(_ claim: Claim, because cause: String?, at now: Timestamp) throws(SpoolError) {
+    /// Row C → gone: removes the failed operation of `send`, durable after `sync`, and ends its mark. Its submitter has
+    /// been told. If the process dies before, or after an error, recovery moves the operation to row X, and tells of it.
+    package func refuse(_ claim: Claim, because cause: String?, at now: Timestamp) throws(SpoolError) {
+        try confirm()
         let file = DepartingFile(claim, .ending(.failed, of: claim.name, cause: cause, at: now))
         _ = try queue.depart("remove", .refused(Refusal(of: file)))
         noteRemoval(in: directory.path)
+        unmark(claim)
     }
 }
 

@@ -9,7 +9,8 @@ extension SpoolRun {
     /// sent. Otherwise a power cut after the newer delivery could bring the old operation back alone, and its value
     /// would be the last.
     ///
-    /// A delivery needs the receipt that covers the claim, which has its record in the file.
+    /// A delivery needs the receipt that covers the claim, which has its record in the file. A failed operation of
+    /// `send` stays in row C.
     ///
     /// After an error the run still has the claim, except after `lostLock` and `notRemovedAfterDelivery`. After the
     /// latter the file stays at the error's path, as if the run had died, and its mark says that it was delivered: the
@@ -38,10 +39,8 @@ extension SpoolRun {
             name.interruptions = 0
             name.isHeld = true
             settled = try place(claim, Entry(state: claim.from, name: name.asWritten), "hold", now)
-        case .superseded:
-            try refuse(claim, because: record?.rule, at: now)
-            settled = .gone
-        case .putBack:
+        // A superseded operation leaves by `supersede`, with its evidence.
+        case .putBack, .superseded:
             append(record, to: claim)
             settled = try place(claim, Entry(state: claim.from, name: claim.nameAfter), "put back", now)
         case .failed(let countsAttempt):

@@ -17,8 +17,11 @@ extension SpoolRun {
 
     /// Row C → X: moves an operation that has failed. First its mark says so: if the process dies from here on, or the
     /// system does not move the file, recovery moves it, and tells of it. After an error the file may be in both rows.
+    ///
+    /// An operation of `send` stays in row C, with its mark, until `refuse`.
     func fail(_ claim: Claim, _ name: EntryName, _ now: Timestamp) throws(SpoolError) -> Settled {
         if claim.mark?.meaning != .withheld, canMarkMore { mark(claim, .failed) }
+        if hasSubmitter { return .moved(Entry(state: .claimed, name: claim.name, claimedBy: self.name)) }
         return try place(claim.path, Entry(state: .failed, name: name), "move to failed/", now)
     }
 

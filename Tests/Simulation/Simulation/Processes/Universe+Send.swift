@@ -17,6 +17,7 @@ extension Universe {
             let submission = Submission(
                 operation, hasOwnID: offer.id != nil, at: now(on: process.host), isDated: offer.createdAt != nil)
             note(process.id, .answers(offer.label, answer(try sender(submission), process)))
+            _ = sender.haveTold()
         }
         note(process.id, .ends(status: 0))
     }
