@@ -44,7 +44,7 @@ package enum QueueState: String, Hashable, Sendable, CaseIterable {
 package struct Entry: Hashable, Sendable {
     package var state: QueueState
     package var name: EntryName
-    /// The run that has claimed the operation; `nil` in every other state.
+    /// The run that has the operation in flight: the run has claimed it, or may take back its failure (`withRuns`).
     package var claimedBy: String?
 
     package init(state: QueueState, name: EntryName, claimedBy: String? = nil) {
@@ -60,9 +60,14 @@ package struct Entry: Hashable, Sendable {
             || name.gate != .open
     }
 
+    package var isInFlight: Bool { state == .claimed || claimedBy != nil }
+
+    /// Whether the operation is a dead letter, and no run may take back its failure.
+    package var hasFailed: Bool { state == .failed && !isInFlight }
+
     /// The path relative to the queue.
     package var path: String {
-        if let claimedBy { return "\(state.rawValue)/\(claimedBy)/\(name)" }
+        if state == .claimed, let claimedBy { return "\(state.rawValue)/\(claimedBy)/\(name)" }
         return "\(state.rawValue)/\(name)"
     }
 }

@@ -398,6 +398,34 @@ struct OperationChangeTests {
                 == ["default-1", "default-0 state(Spool.QueueState.claimed)"])
     }
 
+    @Test func `an operation whose failure a run withholds is in flight for each command`() throws {
+        try bench.add(3)
+        let run = try bench.spool.beginRun(now: bench.now)
+        let claims = try bench.names(.new).prefix(2).map { try #require(try run.claim(Entry(state: .new, name: $0))) }
+        _ = try run.withhold(SpoolRun.Disposal(claims[0], .failed(countsAttempt: true)), now: bench.now)
+        _ = try run.settle(claims[1], .failed(countsAttempt: true), record: nil, now: bench.now)
+        let inFlight = "default-0 state(Spool.QueueState.claimed)"
+        let dry = OperationChange.Options(isDryRun: true)
+        #expect(try change(.retry(), filter([.failed]), dry) == ["default-1"])
+        #expect(try change(.drop(), filter(OperatorAction.drop().states), dry) == ["default-1", "default-2", inFlight])
+        #expect(try change(.hold, filter(OperatorAction.hold.states), dry) == ["default-2", inFlight])
+        #expect(try change(.drop(), targets("default-0")) == [inFlight])
+        let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
+        for (isMoving, lines) in [(true, 2), (false, 3)] {
+            var counts = (lines: 0, claimed: 0)
+            var export = OperationExport(from: bench.spool, isMoving: isMoving) {
+                if case .line = $0 { counts.lines += 1 }
+                if case .claimed = $0 { counts.claimed += 1 }
+            }
+            try export.perform(OperationFilter(states: [.new, .claimed, .failed]), known)
+            #expect(counts.lines == lines && counts.claimed + export.claimed == 1 && export.seen.count == 1)
+            #expect(export.saved.count == (isMoving ? 2 : 0))
+        }
+        run.endWithholding(claims[0])
+        #expect(try change(.drop(), filter([.failed])) == ["default-0", "default-1"])
+        try run.end()
+    }
+
     @Test func `an export has what a run puts back during its listing`() throws {
         var calls = SystemCalls.real
         nonisolated(unsafe) var onList: ((String) -> Void)?

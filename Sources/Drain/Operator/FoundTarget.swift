@@ -14,15 +14,15 @@ extension SpoolDirectory {
         _ targets: [NamedTarget], withCopies: Bool = false
     ) throws(SpoolError) -> [NamedTarget: [FoundTarget]] {
         let wanted = Set(targets)
-        var found: [NamedTarget: [FoundTarget]] = [:]
+        var entries: [Entry] = []
         for state in QueueState.allCases where state != .quarantine {
             try forEachName(in: state) { name, run in
-                let target = NamedTarget.id(name.id)
-                guard wanted.contains(target) else { return }
-                found[target, default: []].append(
-                    .operation(Entry(state: state, name: EntryName(name), claimedBy: run)))
+                guard wanted.contains(.id(name.id)) else { return }
+                entries.append(Entry(state: state, name: EntryName(name), claimedBy: run))
             }
         }
+        var found = Dictionary(grouping: try withRuns(entries)) { NamedTarget.id($0.name.id) }
+            .mapValues { $0.map(FoundTarget.operation) }
         if !withCopies { found = found.mapValues(\.withoutEarlierCopies) }
         let missing = wanted.subtracting(found.keys)
         if missing.isEmpty { return found }

@@ -110,9 +110,9 @@ package struct OperationChange {
             if found.unread > 0 { report(.unread(found.unread)) }
             if !isStrict {
                 // An operation in flight may wait again in a moment, unchanged: the command tells of it.
-                let skipped = entries.filter { $0.state != .claimed && action.objection(to: $0) != nil }
+                let skipped = entries.filter { !$0.isInFlight && action.objection(to: $0) != nil }
                 report(.skipped(skipped))
-                entries.removeAll { $0.state != .claimed && action.objection(to: $0) != nil }
+                entries.removeAll { !$0.isInFlight && action.objection(to: $0) != nil }
             }
             if filter.states.contains(.quarantined) { items = try spool.quarantined().filter(filter.includes) }
         case .saved(let given):

@@ -97,14 +97,14 @@ package struct OperationExport {
             try report(.unusable(entry, error))
             return true
         }
-        if isMoving, entry.state == .claimed {
+        if isMoving, entry.isInFlight {
             try report(.claimed(.id(entry.name.id)))
             return true
         }
-        if entry.state == .claimed { claimed += 1 }
+        if entry.isInFlight { claimed += 1 }
         if operation.header.bodyFile != nil { bodyFiles += 1 }
         try report(.line(line))
-        if entry.state == .failed, seen.count < SeenFiles.most, let mark = try SeenFiles.mark(of: entry, in: spool) {
+        if entry.hasFailed, seen.count < SeenFiles.most, let mark = try SeenFiles.mark(of: entry, in: spool) {
             seen.append(mark)
         }
         if isMoving { saved.append(SavedOperation(entry: entry, fingerprint: operation.fingerprint)) }

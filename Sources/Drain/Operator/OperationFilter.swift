@@ -83,16 +83,18 @@ extension SpoolDirectory {
         by filter: OperationFilter, _ known: KnownDestinations
     ) throws(SpoolError) -> (entries: [Entry], unread: Int) {
         let states = Set(filter.states.flatMap(\.queueStates))
-        var found: [Entry] = []
+        var (found, failed): ([Entry], [Entry]) = ([], [])
         var (unread, hasClaims) = (0, false)
         for state in QueueState.standing + [.failed, .delivered] where states.contains(state) {
             let others = try forEachEntry(in: state) { entry in
+                if state == .failed { return failed.append(entry) }
                 guard filter.includes(entry, known) else { return }
                 hasClaims = hasClaims || state == .claimed
                 found.append(entry)
             }
             if state == .new { unread = others }
         }
+        found += try withRuns(failed).filter { filter.includes($0, known) }
         guard hasClaims else { return (found, unread) }
         let waiting = found.filter { QueueState.waiting.contains($0.state) }
         let last = Dictionary(waiting.map { ($0.name.id, $0) }, uniquingKeysWith: { $1 })

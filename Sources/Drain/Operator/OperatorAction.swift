@@ -53,8 +53,9 @@ package enum OperatorAction: Hashable, Sendable {
 
     /// Returns why an operation cannot change; `nil` if it can.
     package func objection(to entry: Entry) -> Objection? {
+        if entry.isInFlight { return .state(.claimed) }
         switch self {
-        case .retry, .drop: return entry.state == .claimed || entry.state == .delivered ? .state(entry.state) : nil
+        case .retry, .drop: return entry.state == .delivered ? .state(entry.state) : nil
         case .hold, .release:
             guard entry.state == .new || entry.state == .deferred else { return .state(entry.state) }
             if entry.name.isHeld == (self == .release) { return nil }

@@ -101,12 +101,9 @@ package struct QueueCount {
                 if !isPaused { due += foreign }
             }
         }
-        // Read after the files: a failure without a mark is certain.
-        let uncertain = try failed.isEmpty ? [] : spool.withheldFailures()
-        for entry in failed {
-            let isWithheld = uncertain.contains(entry.name.id)
-            count(isWithheld ? Entry(state: .claimed, name: entry.name) : entry)
-            if isWithheld { continue }
+        for entry in try spool.withRuns(failed) {
+            count(entry)
+            if entry.isInFlight { continue }
             if !seenNames.isEmpty, seenNames.contains("\(entry.name)"),
                 try SeenFiles.mark(of: entry, in: spool).map(seen.contains) ?? true
             {
@@ -165,7 +162,7 @@ package struct QueueCount {
             let group = order.coalesces ? order.group(of: entry.name, to: destination) : nil
             room.count(entry, group: group, in: view.spool)
         }
-        if state == .claimed {
+        if entry.state == .claimed {
             if let run = entry.claimedBy, runs.dead.contains(run) {
                 if !isPaused { due += 1 }
             } else if counted[index].flights.count < Self.mostFlights {

@@ -1,8 +1,8 @@
 import Policy
 package import Spool
 
-/// An operation's state as users read it: the state of its directory, or `held` for a waiting operation that is held by
-/// itself, with its destination, or behind a failed operation.
+/// An operation's state as users read it: the state of its directory; `held` for a waiting operation that is held by
+/// itself, with its destination, or behind a failed operation; `claimed` for a failure that a run may take back.
 package enum ShownState: String, Hashable, CaseIterable, Sendable {
     case new
     case deferred
@@ -14,7 +14,9 @@ package enum ShownState: String, Hashable, CaseIterable, Sendable {
 
     package init(of entry: Entry, isHeldWithOthers: Bool) {
         let isWaiting = entry.state == .new || entry.state == .deferred
-        self = isWaiting && (entry.name.isHeld || isHeldWithOthers) ? .held : Self(entry.state)
+        self =
+            isWaiting && (entry.name.isHeld || isHeldWithOthers)
+            ? .held : entry.isInFlight ? .claimed : Self(entry.state)
     }
 
     package init(_ state: QueueState) {
@@ -34,7 +36,7 @@ package enum ShownState: String, Hashable, CaseIterable, Sendable {
         switch self {
         case .new: [.new]
         case .deferred: [.deferred]
-        case .claimed: [.claimed]
+        case .claimed: [.claimed, .failed]
         case .held: [.new, .deferred]
         case .failed: [.failed]
         case .quarantined: [.quarantine]

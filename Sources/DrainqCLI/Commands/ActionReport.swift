@@ -58,7 +58,7 @@ extension ActionOptions {
         let filter = OperationFilter(states: [.held, .claimed])
         let known = try queue.knownDestinations()
         let entries = action.states.contains(.held) ? [] : try queue.spool.entries(filter, known).entries
-        let held = entries.count { $0.state != .claimed }
+        let held = entries.count { !$0.isInFlight }
         let quarantined = try queue.spool.quarantined().count
         for (count, what, state) in [(held, "held operation", ShownState.held), (quarantined, "file", .quarantined)]
         where count > 0 {
@@ -71,7 +71,7 @@ extension ActionOptions {
 
     /// Asks at a terminal whether to drop these operations. Returns true without a question elsewhere.
     fileprivate func confirmsDrop(of entries: [Entry]) throws -> Bool {
-        let entries = entries.filter { $0.state != .claimed }
+        let entries = entries.filter { !$0.isInFlight }
         guard Terminal.isOnStandardInput, Terminal.isOnStandardError, !entries.isEmpty else { return true }
         let failed = entries.count { $0.state == .failed }
         let parts = [(entries.count - failed, "waiting"), (failed, "failed")].filter { $0.0 > 0 }
@@ -129,7 +129,7 @@ private final class ActionReport {
             printChanged(ActionResult(id: id, state: entry.state.word, due: due), id.description)
         case .refused(let entry, let objection):
             let id = entry.name.id.description
-            if entry.state == .failed { note { try SeenFiles.mark(of: entry, in: queue.spool) } }
+            if entry.hasFailed { note { try SeenFiles.mark(of: entry, in: queue.spool) } }
             let command: String? =
                 switch objection {
                 case .isClaimed, .isGone: nil

@@ -24,7 +24,7 @@ struct NamedOperations {
                 Messages.error("cannot send '\(target)': no such operation in the queue", hint: target.hint)
                 continue
             }
-            guard case .operation(let entry) = one, entry.state != .failed, entry.state != .delivered else {
+            guard case .operation(let entry) = one, !entry.hasFailed, entry.state != .delivered else {
                 statuses.append(.failed)
                 let state = if case .operation(let entry) = one { entry.state } else { QueueState.quarantine }
                 let command = state == .delivered ? "show" : "retry"
@@ -83,7 +83,7 @@ struct NamedOperations {
             let isHeld = waiting?.needsPerson ?? false
             let reason =
                 switch waiting {
-                case nil: entry.state == .claimed ? "another run has claimed it" : "it is \(entry.state.word)"
+                case nil: entry.isInFlight ? "another run has claimed it" : "it is \(entry.state.word)"
                 case .nothing where isLeftToOthers && queue.configuration.route(of: entry.name.type).isSequential:
                     "another run has its destination, and sends the operations that have an order"
                 case .nothing, .time, .witness: "the run ended before it sent this operation"

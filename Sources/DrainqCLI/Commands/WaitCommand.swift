@@ -149,8 +149,7 @@ struct Waiting {
         for target in Set(targets).subtracting(moved) { open[target]?.last = now }
         if moved.isEmpty { return false }
         let found = try queue.spool.found(moved)
-        // Read after the files: a failure without a mark is certain, and what ends an operation first leaves its line.
-        let withheld = try queue.spool.withheldFailures()
+        // Read after the files: what ends an operation first leaves its line.
         let mayHaveEnded = moved.contains { found[$0]?.contains(where: \.isDelivered) ?? true }
         let endings = mayHaveEnded ? try queue.spool.endings(of: Set(moved.compactMap(Self.id(of:)))) : nil
         var gone: [NamedTarget: Sight] = [:]
@@ -166,7 +165,7 @@ struct Waiting {
                     try conclude(target, entry)
                 }
             case .operation(let entry) where entry.state != .delivered:
-                if entry.state == .failed && !withheld.contains(entry.name.id) {
+                if entry.hasFailed {
                     try conclude(target, entry)
                 } else {
                     open[target] = Sight(entry: entry, first: sight.first ?? now, last: now)
@@ -338,7 +337,7 @@ extension FoundTarget {
     /// Whether no run will change the state any more.
     fileprivate var isOver: Bool {
         switch self {
-        case .operation(let entry): entry.state == .delivered || entry.state == .failed
+        case .operation(let entry): entry.state == .delivered || entry.hasFailed
         case .quarantined: true
         }
     }

@@ -16,8 +16,7 @@ struct DeadLetterGroup {
     /// Reads failed operations, and returns their groups, the largest first.
     static func all(of queue: OpenQueue) throws(SpoolError) -> [DeadLetterGroup] {
         let known = try KnownDestinations(showing: queue.spool, queue.configuration, at: .now())
-        var entries: [Entry] = []
-        try queue.spool.forEachEntry(in: .failed) { if entries.count < most { entries.append($0) } }
+        let entries = try queue.spool.entries(OperationFilter(states: [.failed]), known).entries.prefix(most)
         var groups: [String: DeadLetterGroup] = [:]
         for entry in entries {
             // try?: a file that cannot be read is shown by `check`.

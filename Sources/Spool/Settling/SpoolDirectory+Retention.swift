@@ -64,7 +64,7 @@ extension SpoolDirectory {
     /// there, too.
     private func isCertain(_ path: QueuePath) throws(SpoolError) -> Bool {
         guard let name = path.nameBytes.withUnsafeBufferPointer({ EntryName($0) }) else { return true }
-        return try !markedFailures(where: { $0.isFailure }).contains(name.id)
+        return try markedFailures(where: { $0.isFailure })[name.id] == nil
     }
 
     /// Returns how a dead letter ended; `nil` if its file has no name of an operation.

@@ -51,23 +51,34 @@ extension SpoolRun {
 }
 
 extension SpoolDirectory {
-    /// Returns the operations in row X that a run at work may take back. Takes no lock.
-    package func withheldFailures() throws(SpoolError) -> Set<OperationID> {
+    /// Returns the entries, those in row X that a run at work may take back with the run: they are in flight. For
+    /// entries listed before: a failure that has no mark afterwards is certain. Takes no lock.
+    package func withRuns(_ entries: [Entry]) throws(SpoolError) -> [Entry] {
+        if !entries.contains(where: { $0.state == .failed }) { return entries }
+        let runs = try withheldFailures()
+        return entries.map { entry in
+            guard entry.state == .failed else { return entry }
+            return Entry(state: .failed, name: entry.name, claimedBy: runs[entry.name.id])
+        }
+    }
+
+    /// Returns the operations in row X that a run at work may take back, each with the run. Takes no lock.
+    package func withheldFailures() throws(SpoolError) -> [OperationID: String] {
         try markedFailures(of: try runs().alive) { $0 == .withheld }
     }
 
-    /// Returns the operations with such a mark of a run, dead ones included unless given.
+    /// Returns the operations with such a mark of a run, each with the run, dead ones included unless given.
     func markedFailures(
         of runs: Set<String>? = nil, where isMeant: (ClaimMarks.Meaning) -> Bool
-    ) throws(SpoolError) -> Set<OperationID> {
-        var ids: Set<OperationID> = []
+    ) throws(SpoolError) -> [OperationID: String] {
+        var marked: [OperationID: String] = [:]
         let all = if let runs { runs } else { Set(try names(in: QueueState.claimed.path).map(QueuePath.escaped)) }
         for run in all {
             let lock = QueuePath("claimed/\(run)/lock")
             for (name, mark) in try ClaimMarks.read(of: run, lock, self) ?? [:] where isMeant(mark.meaning) {
-                if let name = EntryName(name) { ids.insert(name.id) }
+                if let name = EntryName(name) { marked[name.id] = run }
             }
         }
-        return ids
+        return marked
     }
 }

@@ -147,7 +147,7 @@ extension Universe {
             }
         }
         var saved: [SavedOperation] = []
-        for entry in entries where entry.state != .claimed && entry.state != .delivered {
+        for entry in entries where !entry.isInFlight && entry.state != .delivered {
             guard case .success(let operation)? = try spool.portable(entry),
                 let label = label(in: operation.file)
             else { continue }

@@ -42,11 +42,11 @@ extension Universe {
     }
 
     /// Counts the files of the disk. A failure that a run withholds is in flight.
-    private func countFiles(_ withheld: Set<OperationID>) -> Look.Figures {
+    private func countFiles(_ withheld: [OperationID: String]) -> Look.Figures {
         func count(_ directory: String, _ isCounted: (String) -> Bool = { EntryName($0) != nil }) -> Int {
             disk.files(in: directory).count { isCounted(String($0.path.split(separator: "/").last ?? "")) }
         }
-        let uncertain = count("failed") { EntryName($0).map { withheld.contains($0.id) } ?? false }
+        let uncertain = count("failed") { EntryName($0).map { withheld[$0.id] != nil } ?? false }
         return Look.Figures(
             waiting: count("new") { $0.first != "." } + count("deferred") + count("claimed") + uncertain,
             failed: count("failed") - uncertain,
