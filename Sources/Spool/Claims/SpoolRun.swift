@@ -30,7 +30,7 @@ package final class SpoolRun {
         var directoriesWithAdditions: Set<QueuePath> = []
         var directoriesWithRemovals: Set<QueuePath> = []
 
-        /// The failures of this run whose report is not written.
+        /// The failures whose marks wait for a report of this run.
         var untold: [Claim] {
             left.values.filter { $0.mark?.meaning == .failed && inherited[$0.fileName] == nil }
         }
@@ -98,7 +98,7 @@ package final class SpoolRun {
         }
     }
 
-    /// Whether failures are marked whose report is not written.
+    /// Whether marks of failures wait for a report of this run.
     package var hasUntold: Bool { changes.withLock { !$0.untold.isEmpty } }
 
     /// Whether the mark of this failure waits for its report.
@@ -109,28 +109,18 @@ package final class SpoolRun {
 
     /// Ends the marks of failures in row X: the log, the counters and the hooks have them.
     package func haveTold() {
-        let failed = changes.withLock { changes in
+        let told = changes.withLock { changes in
             changes.leavesMarks = false
             return changes.untold
         }
-        unmarkGone(failed)
-    }
-
-    private func unmarkGone(_ claims: [Claim]) {
         // try?: what cannot be looked at may still be here.
-        for claim in claims where (try? queue.exists(claim.path)) == false { unmark(claim) }
+        for claim in told where (try? queue.exists(claim.path)) == false { unmark(claim) }
     }
 
     /// The marks that a dead run has left in this run's directory, until `recover` has done what they say.
-    var inherited: [String: ClaimMarks.Mark] { changes.withLock(\.inherited) }
-
-    /// Ends the inherited marks: `recover` has done what they say.
-    func endInherited() {
-        let claims = changes.withLock { changes in
-            defer { changes.inherited = [:] }
-            return changes.left.values.filter { changes.inherited[$0.fileName] != nil }
-        }
-        unmarkGone(claims)
+    var inherited: [String: ClaimMarks.Mark] {
+        get { changes.withLock(\.inherited) }
+        set { changes.withLock { $0.inherited = newValue } }
     }
 
     /// The failures could not be reported: their marks outlive the run, for the next recovery, if there was room for

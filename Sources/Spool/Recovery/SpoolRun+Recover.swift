@@ -46,7 +46,8 @@ extension SpoolRun {
                 }
                 try sync()
                 if !found.untold.isEmpty { guard try tell(found.untold) else { continue } }
-                if isOwn { endInherited() } else { ClaimMarks.end(found.told, in: dead) }
+                ClaimMarks.end(found.told, in: dead)
+                if isOwn { inherited = [:] }
                 if let error = found.error { throw error }
                 if !isOwn { dead.remove() }
             } catch {
