@@ -50,6 +50,7 @@ final class Bench {
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
     var isUnbegun: (OutgoingRequest) -> Bool = { _ in false }
     var hasBrokenStream: (OutgoingRequest) -> Bool = { _ in false }
+    var arrives: (ContinuousClock.Instant) -> Bool = { _ in true }
 
     /// Takes the sequence lock of the default route's destination, as another process; `nil` if it is taken.
     func sequenceLock() throws -> SequenceLocks? {
@@ -107,7 +108,7 @@ final class Bench {
                 sink.duration = self.duration
                 sink.failure = self.failure
                 (sink.isSuspect, sink.isUnbegun) = (self.isSuspect, self.isUnbegun)
-                sink.hasBrokenStream = self.hasBrokenStream
+                (sink.hasBrokenStream, sink.arrives) = (self.hasBrokenStream, self.arrives)
                 self.sink = sink
                 return sink
             })

@@ -118,6 +118,25 @@ struct DestinationTests {
         #expect(bench.holds == 1)
     }
 
+    @Test func `the end of a hold is in the ledger soon, also while the next request has no answer`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        _ = try bench.run { _ in .status(401) }
+        bench.pass(.seconds(3601))
+        var waited = Duration.zero
+        bench.arrives = { deadline in
+            guard bench.sink?.requests.count == 2, (try? bench.state(of: "http://one").hold) ?? nil != nil else {
+                return true
+            }
+            let wait = max(.zero, deadline - bench.instant)
+            waited += wait
+            bench.pass(wait)
+            return waited > .seconds(60)
+        }
+        #expect(try bench.run(RunOptions(concurrency: 1)).delivered == 2)
+        #expect(waited > .zero && waited <= .seconds(2))
+    }
+
     @Test func `a hold has the cause of the last probe, and its own beginning`() throws {
         let bench = try Bench()
         try bench.add(3)

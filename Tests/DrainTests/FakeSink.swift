@@ -16,6 +16,8 @@ final class FakeSink: Sink {
     var isUnbegun: (OutgoingRequest) -> Bool = { _ in false }
     /// Whether the stream of the attempt ended without its whole answer.
     var hasBrokenStream: (OutgoingRequest) -> Bool = { _ in false }
+    /// Whether an answer comes before the end of a wait.
+    var arrives: (ContinuousClock.Instant) -> Bool = { _ in true }
     /// The duration of each attempt.
     var duration = Duration.milliseconds(1)
     /// The defect of libcurl.
@@ -45,7 +47,7 @@ final class FakeSink: Sink {
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
         if let failure { throw failure }
         if isClosed { throw SinkError("cannot wait for reports: the sink is closed") }
-        if waiting.isEmpty { return [] }
+        if waiting.isEmpty || !arrives(deadline) { return [] }
         let (ticket, request) = waiting.removeFirst()
         let report = AttemptReport(
             result: answer(request), duration: duration, isSuspect: isSuspect(request), isUnbegun: isUnbegun(request),

@@ -125,7 +125,7 @@ struct Dispatch: ~Copyable {
             if inFlight.isEmpty, waiting.isEmpty {
                 guard let delay, stop.waits(for: delay) else { return false }
                 settling.syncOrEndRun()
-                stop.sleep(until: clock.instant() + delay)
+                stop.sleep(until: clock.instant() + min(delay, OperatorCheck.interval))
                 return true
             }
         } else if inFlight.isEmpty, waiting.isEmpty {
@@ -284,7 +284,8 @@ struct Dispatch: ~Copyable {
         }
         tally.begin(.waiting)
         let relisting = queue.isOutdated ? clock.instant() + Self.longWait : nil
-        let deadlines = [stop.nextLook, settling.syncDue, relisting, delay.map { clock.instant() + $0 }]
+        let check = clock.instant() + OperatorCheck.interval
+        let deadlines = [stop.nextLook, check, settling.syncDue, relisting, delay.map { clock.instant() + $0 }]
         do throws(SinkError) {
             let reports = try sender.reports(
                 until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? clock.wakeup() : -1)

@@ -21,7 +21,7 @@ struct OperatorCheck {
         nextNote = clock.instant() + Self.noteInterval
     }
 
-    private static let interval = Duration.seconds(1)
+    static let interval = Duration.seconds(1)
     private static let noteInterval = Duration.seconds(60)
 
     /// Takes over pauses, holds, other runs and the state of this machine, unless the last check was less than a second
