@@ -53,3 +53,26 @@ func `turns: what had no request goes before what the server has limited`(isRepe
     for label in 1...3 { story.leave(label, in: "new") }
     #expect(story.broken.contains(.turns) == isRepeated)
 }
+
+@Test(arguments: [true, false])
+func `turns: a delivery ends what a server has asked for once its run takes the answer in`(isLater: Bool) {
+    var story = story()
+    story.event(2, .begins("run"))
+    story.event(2, .runs(RunChoice()))
+    story.event(2, .submits([3]))
+    story.send([3], by: 2)
+    if !isLater { story.event(2, .takesIn(request: 1)) }
+    story.event(1, .submits([1]))
+    story.send([1], by: 1, status: 429, retryAfter: 1)
+    story.report(.deferred(story.id(1), counted: false), by: 1)
+    story.event(1, .endsRun(status: 75, leftDue: 0, waits: true))
+    if isLater { story.event(2, .takesIn(request: 1)) }
+    story.report(.delivered(story.id(3)), by: 2)
+    story.event(2, .endsRun(status: 0, leftDue: 0, waits: false))
+    story.wait(.seconds(2))
+    story.beginRun(3)
+    story.event(3, .lists)
+    story.event(3, .submits([1]))
+    for label in 1...2 { story.leave(label, in: "new") }
+    #expect(story.broken.contains(.turns) == !isLater)
+}

@@ -70,10 +70,12 @@ extension Contract {
                         $0.process == sending.process && $0.reply != nil && !sending.labels.isDisjoint(with: $0.labels)
                     }
             }
-            // A delivery ends what the server has asked for.
+            // A delivery ends what the server has asked for, from the moment at which its run takes the answer in.
             let isOver = record.exchanges.contains { other in
-                other.request.host == exchange.request.host && other.delivered(body: 0) != nil
-                    && other.learned! > exchange.received && other.learned! < next.at
+                guard other.request.host == exchange.request.host, let learned = other.delivered(body: 0) else {
+                    return false
+                }
+                return (exchange.received..<next.at).contains(other.takenIn ?? learned)
             }
             guard let choice = course.choice, choice.isOpen, !choice.isNow, !course.isDisturbed, isAnswered, !isOver,
                 !record.isShared(next.process, course), !record.course(of: exchange.process).isDisturbed,
