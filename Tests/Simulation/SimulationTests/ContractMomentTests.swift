@@ -153,3 +153,19 @@ func `retry after: a request counts from its hand-over, and not from its arrival
     story.event(1, .endsRun(status: 75, leftDue: 0, waits: false))
     #expect(story.broken.contains(.retryAfter) == !isBefore)
 }
+
+@Test(arguments: [true, false])
+func `nothing from nowhere: a power cut may undo the failure of an operation before its replacement`(isCut: Bool) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.beginRun(1)
+    story.send([1], by: 1, status: 422)
+    story.report(.failed(story.id(1), isExpired: false), by: 1)
+    if isCut { story.event(0, .cutPower) }
+    story.replace(1, by: 2)
+    story.event(0, .names(2, story.name(1)))
+    story.event(102, .answers(2, .accepted(story.name(1))))
+    story.event(102, .ends(status: 0))
+    story.send([2], by: 2)
+    #expect(story.broken.contains(.nothingFromNowhere) == !isCut)
+}

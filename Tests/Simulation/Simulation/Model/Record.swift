@@ -336,14 +336,18 @@ struct Record {
     }
 
     /// A replacement of a dead letter is a dead letter, also if the operation has failed since the export, unless an
-    /// operator may have queued the dead letter again before.
+    /// operator may have queued the dead letter again before, or a power cut or the death of its run may have undone
+    /// the failure.
     private mutating func readReplacedDeadLetters() {
         for index in lives.indices where lives[index].isReplacing {
             guard let id = lives[index].id, let answered = lives[index].answers.last?.at else { continue }
             let isDeadLetter = lives[index].offer.isDeadLetter
             let contents = (byID[id] ?? []).map { lives[$0] }
             let failed = contents.filter { $0.label != lives[index].label }.compactMap { other in
-                other.leaves.last { if case .failed = $0.leave { $0.at < answered } else { false } }?.since
+                other.leaves.last { leave in
+                    guard case .failed = leave.leave, leave.at < answered else { return false }
+                    return !mayBeUndone(leave.at, before: answered)
+                }?.since
             }.max()
             guard let since = isDeadLetter ? course(of: lives[index].submitter).began : failed else { continue }
             let wasFreed = contents.contains { content in
