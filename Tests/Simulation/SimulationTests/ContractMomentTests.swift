@@ -169,3 +169,18 @@ func `nothing from nowhere: a power cut may undo the failure of an operation bef
     story.send([2], by: 2)
     #expect(story.broken.contains(.nothingFromNowhere) == !isCut)
 }
+
+@Test(arguments: [true, false])
+func `atomic: a document with a newer value of a member does not say whether the older one was there`(isCarried: Bool) {
+    var story = Story(.coalescing(.merge))
+    story.offer(1, way: .atomic(batch: 7), member: "m")
+    story.offer(2, key: "z", way: .atomic(batch: 7))
+    for label in 1...2 { story.event(100 + label, .answers(label, .full)) }
+    story.offer(3, way: .send, member: "m")
+    story.send(isCarried ? [1, 3] : [3], by: 103, text: story.payload(3, "m"))
+    story.event(103, .answers(3, .delivered))
+    // Clocks that differ leave the time of creation of a `send` unknown.
+    story.history.hosts[ProcessID(9)] = 1
+    story.event(0, .clockStepped(host: 1, by: .seconds(5)))
+    #expect(story.broken.contains(.atomic) == isCarried)
+}

@@ -32,7 +32,9 @@ extension Contract {
         if !life.exchanges.isEmpty || life.isPromised { return true }
         switch fate {
         case .present: return life.left.contains { $0.isInQueue && $0.directory != .quarantine }
-        case .delivered, .merged, .superseded, .evicted, .pruned: return true
+        case .delivered, .superseded, .evicted, .pruned: return true
+        // A document with newer values of all its members is the same without the operation.
+        case .merged: return false
         // A later content of the id may have replaced the content before this content.
         case .replaced: return life.named != nil
         case .dropped, .refused, .vanished, .absent, .lost: return false
