@@ -21,7 +21,7 @@ struct MetricsTests {
 
     private func status(_ rows: [QueueCount.DestinationCount]) -> QueueStatus {
         var status = QueueStatus(of: rows, at: now)
-        for state in ShownState.allCases { status.states[state.rawValue] = 0 }
+        for state in ShownState.allCases { status.health.states[state] = 0 }
         return status
     }
 
@@ -94,10 +94,10 @@ struct MetricsTests {
     @Test func `sums over destinations equal the counts of the queue`() throws {
         let first = row("https://a.example", DestinationState(), [.new: 3, .held: 1, .failed: 2])
         var view = status([first, row("https://b.example")])
-        view.states["new"] = 5
-        view.states["held"] = 1
-        view.states["failed"] = 2
-        view.states["quarantined"] = 4
+        view.health.states[.new] = 5
+        view.health.states[.held] = 1
+        view.health.states[.failed] = 2
+        view.health.states[.quarantined] = 4
         let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
         let operations = try #require(parsed.families["drainq_operations"])
         for (state, count) in view.states {
@@ -130,7 +130,7 @@ struct MetricsTests {
     @Test func `the thousand destinations with the most operations have a name`() throws {
         let rows = (0..<1100).map { row("https://\($0).example", DestinationState(), [.new: $0]) }
         var view = status(rows)
-        view.states["new"] = rows.reduce(0) { $0 + $1.waiting }
+        view.health.states[.new] = rows.reduce(0) { $0 + $1.waiting }
         let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
         #expect(parsed.value("drainq_operations", ["state": "new", "destination": "https://99.example"]) == nil)
         #expect(parsed.value("drainq_operations", ["state": "new", "destination": "https://100.example"]) == 100)

@@ -17,7 +17,5 @@ extension QueueStatus {
         health.newFailed = health.states[.failed] ?? 0
         self.init(at: now, queue: queue, health: health)
         destinations = rows
-        holds = rows.compactMap { Hold($0, at: now) }
-        states = Dictionary(uniqueKeysWithValues: health.states.map { ($0.key.rawValue, $0.value) })
     }
 }

@@ -85,7 +85,6 @@ struct ReportTests {
         second.operations = [.new: 20_000]
         second.countsByAge["5m"] = 20_000
         var status = QueueStatus(of: [first, second], at: Self.now)
-        status.states = ["new": 20_000, "deferred": 12, "held": 3, "failed": 2]
         status.health.due = 20_000
         status.behind = 4
         return status
@@ -102,7 +101,7 @@ struct ReportTests {
                 "failed: 2; 'drainq list --state failed' lists them, 'drainq retry --state failed' sends them again",
                 "20000 new, 12 deferred, 3 held, 2 failed; 20000 due now, 4 behind older ones",
                 "DESTINATION        TOTAL  <1m     5m  1h  6h  1d  3d  3d+  HELD  FAILED  NEXT   LAST SUCCESS",
-                "TOTAL              20015    2  20003   0   0   9   0    1     3       2  -      -",
+                "TOTAL              20015    2  20003   0   0   9   0    1     3       2  in 5m  -",
                 "https://a.example     15    2      3   0   0   9   0    1     3       2  in 5m  -",
                 "https://b.example  20000    0  20000   0   0   0   0    0     0       0  -      -",
                 "last run 5s ago, usually each 1m",

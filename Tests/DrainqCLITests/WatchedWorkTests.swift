@@ -9,7 +9,7 @@ struct WatchedWorkTests {
 
     private func status(due: Int, claimed: Int) -> QueueStatus {
         var status = QueueStatus(of: [], at: Timestamp(rfc3339: "2026-11-21T12:00:00Z")!)
-        (status.health.due, status.states) = (due, ["claimed": claimed])
+        (status.health.due, status.health.states) = (due, [.claimed: claimed])
         return status
     }
 

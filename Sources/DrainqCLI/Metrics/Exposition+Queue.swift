@@ -35,7 +35,7 @@ extension Exposition {
     private mutating func operations(_ status: QueueStatus, _ rows: [QueueCount.DestinationCount]) {
         begin(.operations)
         for state in ShownState.allCases {
-            var rest = status.states[state.rawValue] ?? 0
+            var rest = status.health.states[state] ?? 0
             // Operations in quarantine or delivered have no known destination.
             for row in rows where state != .quarantined && state != .delivered {
                 sample(row.count(of: state), ("state", state.rawValue), ("destination", row.name))

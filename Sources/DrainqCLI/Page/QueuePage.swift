@@ -26,7 +26,7 @@ struct QueuePage {
         let status = try QueueStatus(of: queue, at: now)
         let day = try day ?? DayLog.read(from: queue.spool, at: now)
         self.init(of: status, at: now, rows: day.rows, changes: day.changes)
-        if (status.states[ShownState.failed.rawValue] ?? 0) > 0 { deadLetters = try DeadLetterGroup.all(of: queue) }
+        if (status.health.states[.failed] ?? 0) > 0 { deadLetters = try DeadLetterGroup.all(of: queue) }
     }
 
     /// Makes the page of a status and of what the log says of the last days.

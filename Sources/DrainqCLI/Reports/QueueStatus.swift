@@ -25,12 +25,7 @@ struct QueueStatus: JSONObject {
     var health: QueueHealth
     /// Why drainq.json cannot be read; `nil` if it can.
     var brokenConfiguration: String?
-    var states: [String: Int] = [:]
     var destinations: [QueueCount.DestinationCount] = []
-    var holds: [Hold] = []
-    var heldByThemselves = 0
-    var heldBehindFailed = 0
-    var nextDue: Timestamp?
     var behind = 0
     var superseded = 0
     var merged = 0
@@ -38,7 +33,6 @@ struct QueueStatus: JSONObject {
     var network = NetworkKind.online.rawValue
     var deliveredTotal = 0
     var evictedTotal = 0
-    var lastSuccess: Timestamp?
     var lastRun: SummaryView?
 
     static let fields: [JSONField<QueueStatus>] = [
@@ -57,11 +51,13 @@ struct QueueStatus: JSONObject {
         .field(
             "destinations", .list(.object(QueueCount.DestinationCount.self)), "each destination with its operations",
             \.destinations),
-        .field("holds", .list(.object(Hold.self)), "destinations that are held", \.holds),
-        .field("heldByThemselves", .count, "operations that are held individually", \.heldByThemselves),
+        .field("holds", .list(.object(Hold.self)), "destinations that are held") { status in
+            status.destinations.compactMap { Hold($0, at: status.at) }
+        },
+        .field("heldByThemselves", .count, "operations that are held individually", \.health.heldAlone),
         .field(
             "heldBehindFailed", .count, "operations that are held behind a failed one of their sequence",
-            \.heldBehindFailed),
+            \.health.heldBehind),
         .maybe("oldest", .time, "the creation of the oldest operation that waits or is in flight", \.health.oldest),
         .maybe("nextDue", .time, "the earliest time of the next attempt", \.nextDue),
         .field("due", .count, "operations that are due now; a paused queue has none", \.health.due),
@@ -89,7 +85,7 @@ struct QueueStatus: JSONObject {
         .field(
             "evictedTotal", .count, "the total of operations that were removed to make room (`limits.whenFull`)",
             \.evictedTotal),
-        .maybe("lastSuccess", .time, "the time of the last delivery", \.lastSuccess),
+        .maybe("lastSuccess", .time, "the time of the last delivery", \.health.lastSuccess),
         .maybe("lastRunAt", .time, "the time of the last run, also of one that had nothing to do") {
             $0.health.runs.last(at: $0.at)
         },
@@ -108,6 +104,10 @@ extension QueueStatus {
     }
 
     var paused: Bool { health.pause != nil }
+    var states: [String: Int] {
+        Dictionary(uniqueKeysWithValues: ShownState.allCases.map { ($0.rawValue, health.states[$0] ?? 0) })
+    }
+    var nextDue: Timestamp? { destinations.compactMap(\.next).min() }
 
     fileprivate var unsent: Int { health.unsent?.count ?? 0 }
     fileprivate var unserved: Int { health.unserved?.count ?? 0 }
@@ -134,24 +134,14 @@ extension QueueStatus {
         let health = try QueueHealth(of: queue.spool, count, known, at: now)
         self.init(at: now, queue: queue.spool.path, health: health)
         brokenConfiguration = queue.configurationFailure?.messages.first?.text
-        for state in ShownState.allCases { states[state.rawValue] = count.states[state] ?? 0 }
-        let counts = count.destinationCounts
-        destinations = counts
-        holds = counts.compactMap { Hold($0, at: now) }
-        heldByThemselves = count.heldByThemselves
-        heldBehindFailed = count.heldBehindFailed
-        merged = count.merged
-        lackingKept = count.lackingKept
-        behind = count.waitingForOlder
-        superseded = count.superseded
-        nextDue = counts.compactMap(\.next).min()
+        destinations = count.destinationCounts
+        (merged, lackingKept) = (count.merged, count.lackingKept)
+        (behind, superseded) = (count.waitingForOlder, count.superseded)
         let counters = try Counters.read(from: queue.spool)
-        deliveredTotal = counters.delivered
-        evictedTotal = counters.evicted
+        (deliveredTotal, evictedTotal) = (counters.delivered, counters.evicted)
         // A clock may be a minute fast, as for the times of runs; a later time is of a wrong clock.
-        lastSuccess = [counters.lastDelivery, health.lastSuccess].compactMap(\.self)
+        self.health.lastSuccess = [counters.lastDelivery, health.lastSuccess].compactMap(\.self)
             .filter { $0 <= now + .seconds(60) }.max().map { min($0, now) }
-        self.health.lastSuccess = lastSuccess
         let asked = queue.configuration.conditions
         let networkState = NetworkState.read()
         let surroundings = Surroundings.read(for: asked, environment: queue.programEnvironment)

@@ -18,7 +18,7 @@ struct StatusReport {
         lines += terminal.wrapped(counts)
         if !rows.isEmpty { lines += table }
         if status.deliveredTotal > 0 {
-            let last = status.lastSuccess.map { ", the last one \(past($0))" } ?? ""
+            let last = status.health.lastSuccess.map { ", the last one \(past($0))" } ?? ""
             lines += terminal.wrapped("\(status.deliveredTotal) delivered in all\(last)")
         }
         if let runs { lines += terminal.wrapped(runs) }
@@ -64,7 +64,7 @@ struct StatusReport {
         let counts = [
             (status.health.heldAlone, "held individually", "'\(pasted("list", "--state", "held"))' lists them"),
             (
-                status.heldBehindFailed, "held behind failed or quarantined ones",
+                status.health.heldBehind, "held behind failed or quarantined ones",
                 "'\(pasted("list", "--state", "held"))' lists them, and behind which"
             ),
             (
@@ -172,7 +172,7 @@ struct StatusReport {
         zip(status.destinations, status.health.destinations).filter { $1.state != .unnamed || $1.failed > 0 }.map(\.0)
     }
 
-    private func count(_ state: ShownState) -> Int { status.states[state.rawValue] ?? 0 }
+    private func count(_ state: ShownState) -> Int { status.health.states[state] ?? 0 }
 
     private func sentence(_ last: SummaryView) -> String {
         "last run with work \(past(last.circumstances.startedAt)): \(last.inWords)"

@@ -9,7 +9,7 @@ struct WatchedWork {
     /// Returns what a run does: `a run is at work: 5 in flight, 118 left, 49/s, about 3s to go`; `nil` without a run.
     /// The rate is the one since the run was first seen. What is added meanwhile makes it smaller.
     mutating func sentence(of status: QueueStatus, at now: Timestamp) -> String? {
-        let inFlight = status.states[ShownState.claimed.rawValue] ?? 0
+        let inFlight = status.health.states[.claimed] ?? 0
         guard inFlight > 0 else {
             first = nil
             return nil
