@@ -104,25 +104,25 @@ extension ConfigurationKeys {
             renewed token at once. With {type}, {key} or {payload.NAME} in its path each operation has the secret of \
             its own file.
             """,
-            set: { $0.add("file", $1) }),
+            set: { $0.sources.append(("file", $1)) }),
         ConfigurationKey(
             "env", .variable, example: #""API_TOKEN""#, "a variable of the environment",
             "A variable in the environment of drainq run.",
-            set: { $0.add("env", .environment($1)) }),
+            set: { $0.sources.append(("env", .environment($1))) }),
         ConfigurationKey(
             "credential", .credential, example: #""api.token""#, "a credential of systemd",
             """
             A credential of systemd: a file in the directory that CREDENTIALS_DIRECTORY names, see LoadCredential in \
             systemd.exec(5).
             """,
-            set: { $0.add("credential", .credential($1)) }),
+            set: { $0.sources.append(("credential", .credential($1))) }),
         ConfigurationKey(
             "command", .command, example: #"["/usr/local/bin/token", "api"]"#, "the output of a command",
             """
             A command, as a list of its name and arguments, that writes the secret to standard output. A run runs it \
             again after an answer with 401.
             """,
-            set: { $0.add("command", .command($1, ttl: nil)) }),
+            set: { $0.sources.append(("command", .command($1, ttl: nil))) }),
         ConfigurationKey(
             "ttl", .duration, example: #""50m""#, "lifetime of the output",
             """
@@ -140,7 +140,7 @@ extension ConfigurationKeys {
             An access token of OAuth 2 (RFC 6749): for a refreshToken (section 6), for an assertion (RFC 7523), or \
             else for the client's credentials (section 4.4). Runs share it until shortly before it expires.
             """,
-            set: { $0.add("oauth2", .oauth2($1)) }),
+            set: { $0.sources.append(("oauth2", .oauth2($1))) }),
     ]
 
     static let oauth2: [ConfigurationKey<OAuth2>] = [

@@ -262,7 +262,7 @@ extension ConfigurationKeys {
             The fields of an operation that may replace the route's: any of method, url and headers; with [] none. An \
             operation with another of these fields is treated as one that does not meet require.
             """,
-            into: \.overrides),
+            set: { $0.overrides = Set($1) }),
     ]
 
     static let batch: [ConfigurationKey<Batch>] = [

@@ -45,11 +45,7 @@ extension ConfigurationValue<JSONPointer> {
 
 extension ConfigurationValue<Bool> {
     /// The value of `after`.
-    static let earlierRequest = ConfigurationValue("word", .words(["unknown"])) { value, findings in
-        if value.string == "unknown" { return true }
-        findings.addUnlisted(value, words: ["unknown"])
-        return nil
-    }
+    static let earlierRequest = word(among: [true]) { _ in "unknown" }
 
     /// The only value of a key whose presence is its meaning.
     static let onlyTrue = ConfigurationValue(

@@ -27,17 +27,8 @@ func destinationName(_ text: String, at position: SourcePosition, _ findings: in
     return origin.description
 }
 
-extension ConfigurationValue<Set<OverridableField>> {
+extension ConfigurationValue<[OverridableField]> {
     /// A list of fields, which may be empty.
-    static let overrides = ConfigurationValue(
-        "list of words", .list(ConfigurationValue<OverridableField>.word.shape(), atLeast: 0)
-    ) { value, findings in
-        guard case .array(let elements) = value.content else {
-            return findings.refuse(
-                value, "is not a list",
-                hint: "a list of \(OverridableField.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        let fields = elements.map { ConfigurationValue<OverridableField>.word.read($0, &findings) }
-        return fields.contains(nil) ? nil : Set(fields.compactMap(\.self))
-    }
+    static let overrides = ConfigurationValue<OverridableField>.word.list(
+        atLeast: 0, hint: "a list of \(OverridableField.allCases.map(\.rawValue).joined(separator: ", "))")
 }

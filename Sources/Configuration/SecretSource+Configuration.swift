@@ -1,28 +1,22 @@
 import Policy
 
 /// A secret as written: it may have no source or several.
-struct SecretDraft: Hashable, Sendable {
-    private(set) var sources: [SecretSource] = []
-    private(set) var keys: [String] = []
+struct SecretDraft: Sendable {
+    var sources: [(key: String, source: SecretSource)] = []
     var ttl: Duration?
-
-    mutating func add(_ key: String, _ source: SecretSource) {
-        keys.append(key)
-        sources.append(source)
-    }
 }
 
 extension ConfigurationValue<SecretSource> {
     static let secret = object("secret", of: ConfigurationKeys.secret, from: SecretDraft()) {
         draft, position, findings in
-        guard let source = draft.sources.first else {
+        guard let source = draft.sources.first?.source else {
             return findings.refuse(
                 "this secret has no source", at: position,
                 hint: "give it exactly one of file, env, credential, command and oauth2")
         }
         if draft.sources.count > 1 {
             return findings.refuse(
-                "this secret has \(draft.keys.map { "'\($0)'" }.joined(separator: " and "))", at: position,
+                "this secret has \(draft.sources.map { "'\($0.key)'" }.joined(separator: " and "))", at: position,
                 hint: "give it exactly one of file, env, credential, command and oauth2")
         }
         guard let ttl = draft.ttl else { return source }

@@ -149,7 +149,7 @@ struct `The configuration of a route` {
         (
             "overrides: ['body']", "overrides: 'body' is not one of method, url, headers"
         ),
-        ("overrides: 'url'", "overrides: 'url' is not a list; a list of method, url, headers"),
+        ("overrides: 'url'", "overrides: 'url' is not a list of words; a list of method, url, headers"),
     ])
     func `the error for an invalid value names the defect and the correct form`(member: String, expected: String) {
         let errors = configurationErrors("{ routes: { default: { \(member) } } }")
