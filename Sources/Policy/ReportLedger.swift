@@ -1,19 +1,20 @@
-/// What runs have told, to whom, and what they still have to tell: `state/reports.json`.
+/// What runs have counted and told, to whom, and what they still have to tell: `state/reports.json`.
 ///
 /// ```
-/// { "version": 1, "reports": [
+/// { "version": 1, "counters": { "runs": { "0": 12 }, "delivered": 38, … }, "log": [ line, … ], "reports": [
 ///     { "to": "hooks", "event": "held", "destination": …, "told": time, "stands": true },
 ///     { "to": "mail", "event": "failed", "destination": …, "cause": "422", "told": time, "owed": { … } } ] }
 /// ```
 /// The one place that decides what is new to a listener, what goes on, and what has ended. A condition, such as a hold,
 /// is compared with what was told of it: whoever began or ended it, the next run tells it. Operations and files are
-/// counted until the listener hears of them. A run collects in a ledger of its own, and adds it to the file at its end.
-/// Losing the file loses counts and costs a report too many.
+/// counted until the listener hears of them. A run collects in a ledger of its own, and adds it to the file at its end,
+/// in one write: a failure whose report is in the file is counted, and owed to every listener. Losing the file loses
+/// counts and costs a report too many.
 package struct ReportLedger: Hashable, Sendable {
     package static let version = 1
     /// The minimum time between two mails about the same cause at the same destination.
     package static let mailInterval = Duration.seconds(3600)
-    /// The upper bound of entries of a listener. Operations with their own urls may have any number of destinations.
+    /// The upper bound of entries of a listener, and of the lines that the log is owed. Operations with their own urls may have any number of destinations.
     static let mostRemembered = 1000
     /// The most causes of one status at one destination that words tell apart: a server may write operations' names.
     static let mostWords = 3
@@ -23,6 +24,8 @@ package struct ReportLedger: Hashable, Sendable {
         case hooks
         /// What a run without a terminal prints, and cron mails: once for each cause and destination in `mailInterval`.
         case mail
+        /// The queue's log: each change of a hold or an outage once.
+        case log
     }
 
     /// What a listener hears of as one thing.
@@ -71,10 +74,14 @@ package struct ReportLedger: Hashable, Sendable {
     }
 
     private var entries: [Subject: Entry] = [:]
+    /// What runs, and `send`, have counted.
+    package var counters = Counters()
+    /// The lines that the log is owed, oldest first.
+    package private(set) var lines: [LogEvent] = []
 
     package init() {}
 
-    package var isEmpty: Bool { entries.isEmpty }
+    package var isEmpty: Bool { self == ReportLedger() }
 
     /// Adds a report, for hooks unless given.
     package mutating func owe(_ news: News, to subject: Subject? = nil) {
@@ -91,6 +98,83 @@ package struct ReportLedger: Hashable, Sendable {
             if let told = new.told { entries[subject, default: Entry()].told = told }
             if let stands = new.stands { entries[subject, default: Entry()].stands = stands }
         }
+        counters.add(run.counters)
+        oweNew(run.lines)
+    }
+
+    // MARK: - The log
+
+    /// Adds lines for the log. Beyond `mostRemembered` the oldest lines go.
+    package mutating func owe(_ lines: [LogEvent]) {
+        self.lines = (self.lines + lines).suffix(Self.mostRemembered)
+    }
+
+    /// Whether the log is owed the line of a failure.
+    package var owesFailure: Bool { lines.contains { $0.kind == .failed } }
+
+    /// Forgets the lines: the log has them.
+    package mutating func haveLogged() { lines = [] }
+
+    /// Returns whether the log lacks a line, and records the change of a hold or an outage as told. Another run may have
+    /// told the change: see `changes(to:at:)`. An operator's line names the operator, and is new.
+    private mutating func isNew(_ line: LogEvent) -> Bool {
+        let (event, stands): (Hooks.Event, Bool)
+        switch line.kind {
+        case .held: (event, stands) = (.held, true)
+        case .released: (event, stands) = (.held, false)
+        case .down: (event, stands) = (.down, true)
+        case .up: (event, stands) = (.down, false)
+        default: return true
+        }
+        let subject = Subject(listener: .log, event: event, destination: line.destination)
+        let told = entries[subject]
+        if line.user == nil, told?.stands == stands, let time = told?.told, time >= line.at { return false }
+        if !stands || told?.stands == true || entries.count(where: Self.stands) < Self.mostRemembered {
+            entries[subject] = Entry(told: line.at, stands: stands)
+        }
+        return true
+    }
+
+    /// Adds the lines that the log lacks.
+    private mutating func oweNew(_ lines: [LogEvent]) {
+        guard let last = lines.last else { return }
+        owe(lines.filter { isNew($0) })
+        forget(.log, Self.mailInterval, last.at)
+    }
+
+    private static func stands(_ subject: Subject, _ entry: Entry) -> Bool {
+        subject.listener == .log && entry.stands == true
+    }
+
+    /// Adds the lines of the holds and outages that `changes` returns.
+    package mutating func oweChanges(to ledger: DestinationLedger, at now: Timestamp) {
+        oweNew(changes(to: ledger, at: now))
+    }
+
+    /// Returns the lines of holds and outages that the log lacks: the difference between what the log was told and what
+    /// holds now. The process that began or ended them may have died. Each hold by hand has the line of its command.
+    package func changes(to ledger: DestinationLedger, at now: Timestamp) -> [LogEvent] {
+        let standing = entries.filter(Self.stands)
+        func lacks(_ event: Hooks.Event, of name: String, since: Timestamp) -> Bool {
+            let told = standing[Subject(listener: .log, event: event, destination: name)]?.told
+            return told.map { $0 < since } ?? (standing.count < Self.mostRemembered)
+        }
+        let begun = ledger.destinations.sorted { $0.key < $1.key }.flatMap { name, state in
+            var told = state
+            if let hold = state.hold, !hold.isByHand, lacks(.held, of: name, since: hold.since) { told.hold = nil }
+            if let incident = state.incident, incident.isDown, lacks(.down, of: name, since: incident.since) {
+                told.incident?.isDown = false
+            }
+            return told.changes(to: state, of: name, at: now)
+        }
+        let ended = standing.sorted { $0.key.order < $1.key.order }.compactMap { subject, entry -> LogEvent? in
+            let state = ledger[subject.destination ?? ""]
+            if subject.event == .held ? state.hold != nil : state.incident?.isDown == true { return nil }
+            var event = LogEvent(subject.event == .held ? .released : .up, at: now, destination: subject.destination)
+            event.since = entry.told
+            return event
+        }
+        return ended + begun
     }
 
     // MARK: - Mail
@@ -201,7 +285,7 @@ package struct ReportLedger: Hashable, Sendable {
             + ended.map { News(end, $0, reason: end.reasonOfEnd) }
     }
 
-    // MARK: - Both
+    // MARK: - All
 
     /// Returns whether the last report is at most `interval` old. One in the future is not: the clock was set back.
     private func isRecent(_ subject: Subject, _ interval: Duration, _ now: Timestamp) -> Bool {
@@ -243,7 +327,14 @@ package struct ReportLedger: Hashable, Sendable {
 
 extension ReportLedger: StoredObject {
     package static let blank = ReportLedger()
-    package static let fields: [StoredField<ReportLedger>] = [.version(version), .init("reports", \.rows, .required)]
+    package static let fields: [StoredField<ReportLedger>] = [
+        .version(version), .init("reports", \.rows, .required), .init("counters", \.counters), .init("log", \.log),
+    ]
+
+    private var log: [String] {
+        get { lines.map { String(decoding: $0.line.dropLast(), as: UTF8.self) } }
+        set { lines = newValue.compactMap { LogEvent(line: Array($0.utf8)) } }
+    }
 
     private var rows: [Row] {
         get { entries.sorted { $0.key.order < $1.key.order }.map { Row(subject: $0.key, entry: $0.value) } }

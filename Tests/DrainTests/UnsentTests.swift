@@ -132,7 +132,7 @@ struct UnsentTests {
     }
 
     @Test(arguments: [
-        "metrics.json", "reports.json", "seen.json", "withheld.json", "rates.json", "day.json", "last-run.json",
+        "reports.json", "seen.json", "withheld.json", "rates.json", "day.json", "last-run.json",
     ])
     func `a damaged or newer file of the state is not known, and a newer one of figures stays`(name: String) throws {
         let bench = try Bench()
@@ -150,19 +150,16 @@ struct UnsentTests {
         #expect(try health(bench).findings == [.well])
     }
 
-    @Test func `a newer file of reports, counters and names is not replaced`() throws {
+    @Test func `a newer file of reports and names is not replaced`() throws {
         let bench = try Bench()
         let newer = Array("{\"version\":9}\n".utf8)
-        for file in [StateFile.reports, .metrics, .seen, .withheld] { try bench.spool.writeState(file.rawValue, newer) }
+        for file in [StateFile.reports, .seen, .withheld] { try bench.spool.writeState(file.rawValue, newer) }
         try StateFile.reports.update(ReportLedger(), in: bench.spool) {
             $0.owe(News(.failed, "a", reason: "b", ids: []))
         }
-        var counters = Counters()
-        counters.countQuarantined(1)
-        try counters.addToFile(in: bench.spool)
         try SeenFiles.note(["a"], in: bench.spool)
         WithheldOperations.note([OperationID("a")!: "b"], in: bench.spool, at: bench.now)
-        for file in [StateFile.reports, .metrics, .seen, .withheld] {
+        for file in [StateFile.reports, .seen, .withheld] {
             #expect(try file.contents(in: bench.spool) == newer, "\(file)")
         }
     }

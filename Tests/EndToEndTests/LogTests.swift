@@ -111,6 +111,13 @@ struct LogTests {
         let run = try queue.run("run")
         #expect(run.status == 0 && receiver.receivedCount == 1)
         #expect(run.error.contains("warning: cannot lock 'state/log/lock'"), "\(run)")
+        // The next command has the log take what it was owed.
+        try FileManager.default.removeItem(at: queue.queue.appending(path: "state/log"))
+        try queue.run("pause")
+        #expect(
+            try story(queue).map { $0.replacing(receiver.url, with: "URL") } == [
+                "URL: 1 delivered", "the queue paused by me",
+            ])
     }
 
     @Test func `unreadable lines are counted, and readable events are told`() throws {

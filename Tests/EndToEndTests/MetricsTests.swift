@@ -130,7 +130,7 @@ struct MetricsTests {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }
         let queue = try Drainq(to: receiver)
-        try Data("{".utf8).write(to: queue.queue.appending(path: "state/metrics.json"))
+        try Data("{".utf8).write(to: queue.queue.appending(path: "state/reports.json"))
         #expect(try values(queue.run("status", "--prometheus").output, "drainq_quarantined_total") == ["0"])
         try queue.run("add", input: numbered(1))
         #expect(try queue.run("run").status == 0)

@@ -145,7 +145,7 @@ struct RunTests {
         #expect(receiver.receivedCount == 1)
         #expect(finished.status == 74, "\(finished)")
         // The run is counted, as every run.
-        let counts = try String(contentsOf: drainq.queue.appending(path: "state/metrics.json"), encoding: .utf8)
+        let counts = try String(contentsOf: drainq.queue.appending(path: "state/reports.json"), encoding: .utf8)
         #expect(counts.contains(#""74":1"#), "\(counts)")
     }
 

@@ -78,6 +78,15 @@ struct ReportLedgerTests {
         #expect(try written(ledger) == ledger)
     }
 
+    /// A ledger of destinations after these events at `a`, a minute apart.
+    private func destinations(_ events: DestinationEvent...) -> DestinationLedger {
+        var destinations = DestinationLedger()
+        for (minute, event) in events.enumerated() {
+            destinations.apply(event, to: Self.a, DestinationSettings(), at: minutes(minute))
+        }
+        return destinations
+    }
+
     @Test func `a mail tells the end of a hold that a mail has told`() {
         var ledger = ReportLedger()
         var run = ReportLedger()
@@ -311,7 +320,92 @@ struct ReportLedgerTests {
         #expect(news.count == .max && news.ids == (0..<10).map(String.init))
     }
 
-    // MARK: - Both
+    // MARK: - The log
+
+    @Test func `the log is owed the last thousand lines until it has them`() throws {
+        var ledger = ReportLedger()
+        var run = ReportLedger()
+        run.owe((0..<700).map { LogEvent(.run, at: minutes($0)) })
+        run.counters.countRun(exitStatus: 0)
+        for _ in 0..<2 { ledger.add(run) }
+        #expect(ledger.lines.count == 1000 && ledger.lines.last?.at == minutes(699))
+        #expect(try written(ledger) == ledger)
+        ledger.haveLogged()
+        #expect(ledger.lines.isEmpty && ledger.counters.runs == ["0": 2])
+    }
+
+    /// Returns the lines of a run that finds this ledger of destinations, and that the log takes.
+    private func lines(_ ledger: inout ReportLedger, _ destinations: DestinationLedger, at now: Timestamp) throws
+        -> [LogEvent]
+    {
+        ledger.oweChanges(to: destinations, at: now)
+        let lines = ledger.lines
+        ledger.haveLogged()
+        ledger = try written(ledger)
+        return lines
+    }
+
+    @Test func `a hold that the log lacks is a line of the next run, and so is its end`() throws {
+        var ledger = ReportLedger()
+        let held = DestinationEvent.held(reason: "401", status: 401, blamed: nil, cause: Cause(status: 401))
+        let first = destinations(held)
+        let told = try lines(&ledger, first, at: minutes(1))
+        #expect(told.map(\.kind) == [.held] && told[0].status == 401 && told[0].destination == Self.a)
+        #expect(try lines(&ledger, first, at: minutes(2)).isEmpty)
+        // An operator has ended it, and another one begins.
+        let second = destinations(.paused, .paused, .paused, held)
+        #expect(try lines(&ledger, second, at: minutes(4)).map(\.kind) == [.held])
+        #expect(try lines(&ledger, destinations(), at: minutes(5)).map(\.kind) == [.released])
+        #expect(try lines(&ledger, destinations(), at: minutes(6)).isEmpty)
+        #expect(try lines(&ledger, destinations(.heldByHand(reason: "no")), at: minutes(7)).isEmpty)
+    }
+
+    @Test func `an outage that the log lacks is a line of the next run, and so is its end`() throws {
+        var ledger = ReportLedger()
+        let missed = DestinationEvent.missed(Incident(since: start, last: start, cause: Cause(status: 503)))
+        var down = destinations(missed)
+        #expect(try lines(&ledger, down, at: minutes(1)).isEmpty)
+        down.apply(.looked, to: Self.a, DestinationSettings(), at: minutes(20))
+        #expect(try lines(&ledger, down, at: minutes(21)).map(\.kind) == [.down])
+        #expect(try lines(&ledger, down, at: minutes(22)).isEmpty)
+        #expect(try lines(&ledger, destinations(), at: minutes(23)).map(\.kind) == [.up])
+        #expect(try lines(&ledger, destinations(), at: minutes(24)).isEmpty)
+    }
+
+    @Test func `the line of the process that has begun a hold is no second one, unless an operator has`() throws {
+        var ledger = ReportLedger()
+        let first = destinations(.held(reason: "401", blamed: nil))
+        #expect(try lines(&ledger, first, at: minutes(1)).count == 1)
+        var run = ReportLedger()
+        var line = LogEvent(.held, at: start, destination: Self.a)
+        run.owe([line])
+        ledger.add(run)
+        #expect(ledger.lines.isEmpty)
+        line.user = "ada"
+        run.owe([line])
+        ledger.add(run)
+        #expect(ledger.lines == [line])
+        // A line of the process that comes first is told.
+        var other = ReportLedger()
+        other.add(run)
+        #expect(other.lines.count == 2)
+        other.haveLogged()
+        #expect(try lines(&other, first, at: minutes(1)).isEmpty)
+    }
+
+    @Test func `more holds than the ledger remembers are not told again`() throws {
+        var ledger = ReportLedger()
+        var many = DestinationLedger()
+        for number in 0..<1200 {
+            many.apply(
+                .held(reason: "401", blamed: nil), to: "https://\(number).example", DestinationSettings(), at: start)
+        }
+        ledger.oweChanges(to: many, at: minutes(1))
+        ledger.haveLogged()
+        #expect(try lines(&ledger, many, at: minutes(2)).isEmpty)
+    }
+
+    // MARK: - All
 
     @Test func `the ledger survives encoding, and a newer version is refused`() throws {
         var ledger = ReportLedger()

@@ -248,7 +248,7 @@ with test("what a run cannot remember is told once, and stops no delivery") as t
     # The ledger has something to write at each attempt.
     queue("add", "--type", "gone", input="".join(lines(20)))
     ids = queue("add", input="".join(lines(3))).stdout.split()
-    for name in ("destinations.json", "last-run.json", "metrics.json"):
+    for name in ("destinations.json", "last-run.json", "reports.json"):
         (queue.path / "state" / f".{name}").mkdir()
     result = queue("run")
     expect(result.returncode == 74 and sorted(receiver.ids()) == sorted(ids), result.returncode, result.stderr)

@@ -10,9 +10,9 @@ package enum StateFile: String, CaseIterable {
     case destinations = "destinations.json"
     /// The key of the fingerprints in `destinations.json`: 32 digits.
     case key
-    /// `Counters`.
+    /// `Counters`, of an earlier version: nothing writes them.
     case metrics = "metrics.json"
-    /// `ReportLedger`: what was told to hooks, and by mail.
+    /// `ReportLedger`: the counters, and what hooks, mail and the log were told and are owed.
     case reports = "reports.json"
     /// The summary of the last run that did something.
     case lastRun = "last-run.json"
@@ -69,8 +69,8 @@ package enum StateFile: String, CaseIterable {
     /// Whether the file has only what runs find out again: a newer drainq's file may be replaced.
     private var isMadeAnew: Bool {
         switch self {
-        case .destinations, .key, .metrics, .reports, .seen, .withheld: false
-        case .lastRun, .rates, .day, .retention: true
+        case .destinations, .key, .reports, .seen, .withheld: false
+        case .lastRun, .metrics, .rates, .day, .retention: true
         }
     }
 
@@ -82,8 +82,7 @@ package enum StateFile: String, CaseIterable {
             let bytes = try file.contents(in: spool)
             let isReadable =
                 switch file {
-                case .destinations, .key, .retention: true
-                case .metrics: Content(Counters.self, bytes).isReadable
+                case .destinations, .key, .metrics, .retention: true
                 case .reports: Content(ReportLedger.self, bytes).isReadable
                 case .lastRun: Content(RunCounts.self, bytes).isReadable
                 case .rates: Content(RateLedger.self, bytes).isReadable

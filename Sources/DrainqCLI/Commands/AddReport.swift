@@ -30,9 +30,8 @@ final class AddReport {
     struct Removed {
         /// The operations that made room, for the log.
         var evicted: [EntryName] = []
-        /// The files that went into quarantine, for the log and the hook.
-        var quarantined = LogRecorder()
-        var news: News?
+        /// The files that went into quarantine.
+        var quarantined: [QuarantineItem] = []
     }
 
     init(verb: String, isJSON: Bool, waits: Bool = false, tellsState: Bool = false) {
@@ -65,7 +64,10 @@ final class AddReport {
             answer(submission, result, place, replaces: replaces)
         case .refused(let place, let reason, let path, let error):
             applying.insert(.dataInvalid)
-            if let path { noteQuarantined(path, reason) }
+            if let path {
+                let name = path.split(separator: "/").last.map(String.init) ?? path
+                removed.quarantined.append(.refused(as: name, reason: reason))
+            }
             if let error { applying.insert(CommandFailure(error, hasBegun: hasAdded).status) }
             if isJSON {
                 JSONLine.write(AddResult(error: reason, path: path, source: place.source, line: place.line))
@@ -87,14 +89,6 @@ final class AddReport {
     private func takeRemoved() -> Removed {
         defer { removed = Removed() }
         return removed
-    }
-
-    private func noteQuarantined(_ path: String, _ reason: String) {
-        let name = path.split(separator: "/").last.map(String.init) ?? path
-        removed.quarantined.count(
-            .quarantined, name, at: .now(), cause: Cause(words: reason), group: LogRecorder.group(of: reason))
-        let item = News(.quarantined, reason: reason, ids: [name])
-        if removed.news?.add(item) == nil { removed.news = item }
     }
 
     /// Reports a body file that cannot be used. Quarantine gets nothing: the file stays where it is.
@@ -176,18 +170,11 @@ final class AddReport {
 
 extension OpenQueue {
     /// Adds what a batch did besides adding operations: files that it put into quarantine, and operations that made
-    /// room. Counts the files, and keeps a report for the hook, which the next run calls as its own user.
+    /// room. The next run calls the hook, as its own user.
     func record(_ removed: AddReport.Removed) {
-        var quarantined = removed.quarantined
         noteEvictions(removed.evicted)
-        log(quarantined.take())
-        guard let news = removed.news else { return }
         do throws(SpoolError) {
-            var counters = Counters()
-            counters.countQuarantined(news.count)
-            try counters.addToFile(in: spool)
-            guard configuration.hooks.takes(.quarantined) else { return }
-            try StateFile.reports.update(ReportLedger(), in: spool) { $0.owe(news) }
+            try note(removed.quarantined.map { .quarantined($0) })
         } catch {
             Messages.warning(error.description, hint: error.hint)
         }

@@ -229,9 +229,7 @@ struct RunCommand: Command {
                 observer.queue = queue
                 return (queue.configuration, stayingWorld(of: queue))
             }
-            world.reportsDue = { summary in
-                observer.endPass(summary, exitStatus(of: summary)) { reporter.endPass() }
-            }
+            world.reportsDue = { observer.endPass($0, exitStatus(of: $0), &reporter) }
             return world
         }
         let world = stayingWorld(of: queue)
@@ -266,14 +264,14 @@ struct RunCommand: Command {
         }
         let summary: RunSummary
         do { summary = try run() } catch {
-            observer.abandon()
+            observer.abandon(&reporter)
             throw error
         }
         var status = exitStatus(of: summary)
         if let failure = renewed?.failure { status = .first(of: [status, failure.status]) }
         if let named { status = .first(of: [status] + named.reportUnsent(isLeftToOthers: summary.isLeftToOthers)) }
         reporter.finish(summary, status)
-        observer.finish(summary, status)
+        observer.finish(summary, status, &reporter)
         return status
     }
 }

@@ -2,47 +2,36 @@ import Drain
 import Policy
 import Spool
 
-/// The recorder of a run: takes every event, writes the last summary, the counters and the file of metrics, and calls
-/// hooks. `Hooks.Event` in Policy lists the events that hooks can have.
+/// The recorder of a run: takes every event, writes the last summary, the ledger of reports and the file of metrics,
+/// gives the log its lines, and calls hooks. `Hooks.Event` in Policy lists the events that hooks can have.
 struct RunObserver {
     var queue: OpenQueue
-    private var counters = Counters()
-    /// What hooks are to be told.
-    private var news = ReportLedger()
-    private var log = LogRecorder()
-    /// Lines of the log that could not be written yet.
-    private var unwritten: [LogEvent] = []
+    private var untold = Untold()
     private var waiting = WaitingCount()
     private var hasStarted = false
     /// Whether the run has done anything: sent, settled, held, found out.
     private var hasActed = false
-    /// Whether events have come since the last record.
+    /// Whether events have come since the last record, or could not be recorded.
     private var hasNews = false
     /// The time of the next record of a run that stays, if nothing happens.
     private var nextRecord: ContinuousClock.Instant
     private let clock = RunClock.ofProcess
-    /// Whether all of the last record was written.
-    private var hasWritten = true
-    /// The most lines that wait to be written.
-    private static let mostUnwritten = 10_000
-    /// The codes of the errors that the observer has reported.
-    private var causes: Set<Int32> = []
 
     init(of queue: OpenQueue) {
         self.queue = queue
         nextRecord = clock.instant()
     }
 
+    private var hooks: Hooks { queue.configuration.hooks }
+
     /// Records an event of the run. Calls the hook `started` before the first attempt.
     mutating func take(_ event: RunEvent, at now: Timestamp) {
-        counters.take(event, at: now)
-        news.take(event, for: queue.configuration.hooks)
         if case .changed(let change) = event {
-            log.add(waiting.added(to: change, in: queue))
+            untold.take(waiting.added(to: change, in: queue))
         } else {
-            log.take(event, at: now)
+            untold.take(event, for: hooks, at: now)
         }
-        write(log.takeEnded(at: now))
+        untold.writeEnded(to: queue, at: now)
         switch event {
         case .chosen, .stopping: break
         case .changed(let change) where change.kind == .gap: break
@@ -50,63 +39,101 @@ struct RunObserver {
         }
         guard !hasStarted, case .chosen(let count, let leftDue) = event else { return }
         hasStarted = true
-        guard queue.configuration.hooks.commands[.started] != nil else { return }
+        guard hooks.commands[.started] != nil else { return }
         let due = count + leftDue
-        news.owe(News(.started, reason: "\(InWords.count(due, "operation")) \(due == 1 ? "is" : "are") due"))
-        callHooks()
+        untold.take(
+            News(.started, reason: "\(InWords.count(due, "operation")) \(due == 1 ? "is" : "are") due"), for: hooks)
+        call(write { [hooks] in $0.takeDue(by: hooks, at: now) })
     }
 
     /// Records the end of a pass as the end of a run, if anything has happened since the last record, or a minute has
-    /// passed. `mailing` records what mail has told and is owed, and returns whether this was written. Returns false if
-    /// the log, the counters or what hooks or mail are owed could not be written: the next record has them.
-    mutating func endPass(_ summary: RunSummary, _ status: ExitStatus, mailing: () -> Bool) -> Bool {
+    /// passed. Returns false if the ledger of reports could not be written: the next record has everything.
+    mutating func endPass(_ summary: RunSummary, _ status: ExitStatus, _ reporter: inout RunReporter) -> Bool {
+        reporter.endPass()
         guard hasNews || clock.instant() >= nextRecord else { return true }
-        hasWritten = true
-        record(SummaryView(summary, status), didSomething: hasNews)
-        callHooks(with: conditions)
-        if !mailing() { hasWritten = false }
-        hasNews = !hasWritten
-        return hasWritten
+        let isRecorded = record(SummaryView(summary, status), didSomething: hasNews, &reporter)
+        hasNews = !isRecorded
+        return isRecorded
     }
 
     /// Records what a run has reported that ended with an error before its first attempt.
-    mutating func abandon() {
-        if !counters.isEmpty { writeCounters() }
-        write(log.take())
-        callHooks()
-    }
+    mutating func abandon(_ reporter: inout RunReporter) { call(tell(&reporter)) }
 
     /// Records the end of the run. A record that cannot be written is a warning, once for each cause, and does not
     /// change the result of the run.
-    mutating func finish(_ summary: RunSummary, _ status: ExitStatus) {
+    mutating func finish(_ summary: RunSummary, _ status: ExitStatus, _ reporter: inout RunReporter) {
         let view = SummaryView(summary, status)
         // A run that had nothing to do does not write, so that an idle timer costs no sync.
         let didSomething = hasActed || view.didSomething
         if didSomething {
-            counters.countRun(exitStatus: status.rawValue)
-            log.add(LogEvent(summary, status, configuration: queue.configuration.digest.map { "\($0)" }, at: .now()))
+            untold.countRun(status)
+            untold.take(
+                LogEvent(summary, status, configuration: queue.configuration.digest.map { "\($0)" }, at: .now()))
         }
-        record(view, didSomething: didSomething, isEnd: true)
-        if hasStarted || didSomething { news.owe(News(.ended, reason: view.inWords)) }
-        callHooks(with: conditions)
+        if hasStarted || didSomething { untold.take(News(.ended, reason: view.inWords), for: hooks) }
+        _ = record(view, didSomething: didSomething, isEnd: true, &reporter)
     }
 
-    private mutating func record(_ view: SummaryView, didSomething: Bool, isEnd: Bool = false) {
-        (hasNews, nextRecord) = (false, clock.instant() + .seconds(60))
+    /// Returns whether the ledger of reports was written.
+    private mutating func record(
+        _ view: SummaryView, didSomething: Bool, isEnd: Bool = false, _ reporter: inout RunReporter
+    ) -> Bool {
+        nextRecord = clock.instant() + .seconds(60)
         if didSomething {
             do throws(SpoolError) {
                 // A power cut may lose this record. The results of operations are in the queue.
                 try StateFile.lastRun.replace(with: Array((JSONLine.text(view) + "\n").utf8), in: queue.spool)
             } catch {
-                warn(error)
+                untold.warn(error)
             }
-            writeCounters()
         }
-        write(log.take())
+        let due = tell(&reporter)
         if let file = queue.configuration.metricsTextfile {
             publish(to: file) { try Exposition(of: $0, at: .now()).text }
         }
         publishPage(isEnd: didSomething && isEnd)
+        call(due)
+        return due != nil
+    }
+
+    /// Adds what is new to the ledger of reports, and tells the log and mail. Returns what hooks are to be called for;
+    /// `nil` if the ledger could not be written.
+    private mutating func tell(_ reporter: inout RunReporter) -> [News]? {
+        guard hasToTell(reporter) else { return [] }
+        let (spool, hooks, conditions, now) = (queue.spool, hooks, conditions, Timestamp.now())
+        let due = write { ledger in
+            // try?: the run reports a ledger of destinations that it cannot read.
+            let destinations = try? DestinationsFile(spool: spool).read()
+            if let destinations { ledger.oweChanges(to: destinations, at: now) }
+            reporter.mail(in: &ledger, destinations ?? DestinationLedger())
+            return hooks.commands.isEmpty ? [] : ledger.takeDue(by: hooks, conditions, at: now)
+        }
+        if due != nil { reporter.haveMailed() }
+        return due
+    }
+
+    /// Whether this run has met something, or an earlier one may have left something to tell.
+    private func hasToTell(_ reporter: RunReporter) -> Bool {
+        if !untold.isEmpty || !hooks.commands.isEmpty { return true }
+        do throws(SpoolError) {
+            let destinations = try DestinationsFile(spool: queue.spool).read()
+            let ledger = try StateFile.reports.read(ReportLedger.self, in: queue.spool) ?? ReportLedger()
+            return !ledger.lines.isEmpty || !ledger.changes(to: destinations, at: .now()).isEmpty
+                || reporter.hasMail(destinations)
+        } catch {
+            return true
+        }
+    }
+
+    private mutating func write(_ take: (inout ReportLedger) -> [News]) -> [News]? {
+        var due: [News] = []
+        do throws(SpoolError) {
+            try untold.write(to: queue) { due = take(&$0) }
+            return due
+        } catch {
+            untold.warn(error)
+            return nil
+        }
     }
 
     /// Writes the page at the end of a run with work; otherwise only if it is a minute old, since the ages and the last
@@ -124,27 +151,6 @@ struct RunObserver {
         }
     }
 
-    private mutating func writeCounters() {
-        do throws(SpoolError) {
-            try counters.addToFile(in: queue.spool)
-            counters = Counters()
-        } catch {
-            warn(error)
-        }
-    }
-
-    private mutating func write(_ lines: [LogEvent]) {
-        unwritten += lines
-        if unwritten.isEmpty { return }
-        do throws(SpoolError) {
-            try queue.spool.log(unwritten, upTo: queue.configuration.log, at: .now())
-            unwritten = []
-        } catch {
-            unwritten = unwritten.suffix(Self.mostUnwritten)
-            warn(error)
-        }
-    }
-
     static let hintToPublish = "the path is that of a file, in a directory that is there and that runs can write"
 
     /// Writes a file for others in one step. The metrics are written also after a run without work: waiting operations
@@ -156,7 +162,7 @@ struct RunObserver {
                 try queue.spool.publish(Array(text.utf8), at: file)
             } catch {
                 let complaint = Complaint(text: error.description, hint: error.hint ?? RunObserver.hintToPublish)
-                guard causes.insert(error.code).inserted, complaint.recordIfDue(in: queue.spool, at: .now()) else {
+                guard untold.isNew(error), complaint.recordIfDue(in: queue.spool, at: .now()) else {
                     return
                 }
                 Messages.warning(complaint.text, hint: complaint.hint)
@@ -169,35 +175,19 @@ struct RunObserver {
     /// The destinations that are held, are down or have a backlog, for hooks.
     private var conditions: [Hooks.Event: [String: HookCondition]] {
         do {
-            return try queue.configuration.hooks.conditions(of: queue.spool, queue.configuration, at: .now())
+            return try hooks.conditions(of: queue.spool, queue.configuration, at: .now())
         } catch {
             Messages.warning("\(error)")
             return [:]
         }
     }
 
-    private mutating func callHooks(with conditions: [Hooks.Event: [String: HookCondition]] = [:]) {
-        if queue.configuration.hooks.commands.isEmpty { return }
-        let now = Timestamp.now()
-        do throws(SpoolError) {
-            var due: [News] = []
-            try StateFile.reports.update(ReportLedger(), in: queue.spool) {
-                $0.add(news)
-                due = $0.takeDue(by: queue.configuration.hooks, conditions, at: now)
-            }
-            news = ReportLedger()
-            // The output of the run does not wait for hooks.
-            if !due.isEmpty { standardOutput.flush() }
-            for call in HookCall.calls(for: due, queue: queue, at: now) {
-                if let failure = call.run() { Messages.warning(failure) }
-            }
-        } catch {
-            warn(error)
+    private func call(_ due: [News]?) {
+        guard let due, !due.isEmpty else { return }
+        // The output of the run does not wait for hooks.
+        standardOutput.flush()
+        for call in HookCall.calls(for: due, queue: queue, at: .now()) {
+            if let failure = call.run() { Messages.warning(failure) }
         }
-    }
-
-    private mutating func warn(_ error: SpoolError) {
-        hasWritten = false
-        if causes.insert(error.code).inserted { Messages.warning(error.description, hint: error.hint) }
     }
 }

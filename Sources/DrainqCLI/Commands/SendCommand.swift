@@ -127,7 +127,6 @@ struct SendCommand: Command {
             spool: queue.spool, configuration: queue.configuration, options: options, world: renewingWorld(of: queue)
         ) { event in
             switch event {
-            case .attempted(let attempt): counting.take(attempt)
             case .notKept(let id, let name, let reason):
                 Messages.warning(
                     notKeptMessage(id, name, reason),

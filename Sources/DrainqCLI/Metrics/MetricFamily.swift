@@ -1,4 +1,4 @@
-import Drain
+import Policy
 
 /// One metric, as the exposition and the manual describe it.
 struct MetricFamily: Hashable, Sendable {

@@ -6,30 +6,25 @@ import Spool
 struct SendCounting {
     /// The queue with the configuration of the last operation.
     var queue: OpenQueue
-    private var counters = Counters()
-    private var log = LogRecorder()
+    private var untold = Untold()
     private var waiting = WaitingCount()
     private let clock = RunClock.ofProcess
     private var nextWrite: ContinuousClock.Instant
-    private var hasReportedError = false
 
     init(_ queue: OpenQueue) {
         self.queue = queue
         nextWrite = clock.instant()
     }
 
-    mutating func take(_ attempt: AttemptEvent) {
-        counters.take(.attempted(attempt), at: clock.now())
-        log.take(.attempted(attempt), at: clock.now())
-    }
-
-    /// Adds a change of a destination to the log. Notes at once what a dead run has left.
+    /// Takes an event of `send`. Hooks do not hear of an operation whose submitter does. Writes at once what a dead run
+    /// has left.
     mutating func take(_ event: RunEvent) {
         switch event {
-        case .changed(let change): log.add(waiting.added(to: change, in: queue))
-        case .recovered: do throws(SpoolError) { try queue.note([event]) } catch { warn(error) }
-        default: break
+        case .changed(let change): untold.take(waiting.added(to: change, in: queue))
+        case .attempted, .settledUnsent: untold.take(event, at: clock.now())
+        default: untold.take(event, for: queue.configuration.hooks, at: clock.now())
         }
+        if case .recovered = event { end() }
     }
 
     /// Adds the operations that made room for one that stays to the log.
@@ -37,27 +32,16 @@ struct SendCounting {
         queue.noteEvictions((postponement.displaced?.evicted ?? []).map(\.name))
     }
 
-    /// Adds the counts to the file, unless it did so within the last second. A failed write is a warning, once.
+    /// Writes the counts and lines, unless it did so within the last second. A failed write is a warning, once.
     mutating func write() {
         if clock.instant() < nextWrite { return }
         end()
         nextWrite = clock.instant() + .seconds(1)
     }
 
-    /// Adds the counts to the file.
+    /// Writes the counts and lines.
     mutating func end() {
-        if counters.isEmpty, log.isEmpty { return }
-        do throws(SpoolError) {
-            try counters.addToFile(in: queue.spool)
-            try queue.spool.log(log.take(), upTo: queue.configuration.log, at: clock.now())
-        } catch {
-            warn(error)
-        }
-        counters = Counters()
-    }
-
-    private mutating func warn(_ error: SpoolError) {
-        if !hasReportedError { Messages.warning(error.description, hint: error.hint) }
-        hasReportedError = true
+        if untold.isEmpty { return }
+        do throws(SpoolError) { try untold.write(to: queue) } catch { untold.warn(error) }
     }
 }

@@ -6,44 +6,22 @@ import Spool
 extension OpenQueue {
     /// Adds events to the queue's log. An error is a warning: the log decides nothing.
     func log(_ events: [LogEvent]) {
-        do throws(SpoolError) {
-            try spool.log(events, upTo: configuration.log, at: .now())
-        } catch {
-            Messages.warning(error.description, hint: error.hint)
-        }
+        if events.isEmpty { return }
+        var untold = Untold()
+        events.forEach { untold.take($0) }
+        do throws(SpoolError) { try untold.write(to: self) } catch { untold.warn(error) }
     }
 
-    /// Adds what a command has met or done, as a run would report it, to the log and the counters. Leaves it to the
-    /// next run for its hooks, and a dead run's failures also for its mail. Each of them is tried; throws the first
-    /// error.
+    /// Adds what a command has met or done, as a run would report it, to the ledger of reports. Leaves it to the next
+    /// run for its hooks, and a dead run's failures also for its mail.
     func note(_ events: [RunEvent], owing others: [News] = []) throws(SpoolError) {
         if events.isEmpty { return }
-        let now = Timestamp.now()
-        var (recorder, counters, news) = (LogRecorder(), Counters(), ReportLedger())
-        for event in events {
-            recorder.take(event, at: now)
-            counters.take(event, at: now)
-            news.take(event, for: configuration.hooks)
+        var untold = Untold()
+        for event in events { untold.take(event, for: configuration.hooks, at: .now()) }
+        for news in others { untold.take(news, for: configuration.hooks) }
+        try untold.write(to: self) { ledger in
+            for case .foundFailed(let failure) in events { ledger.oweMail(of: failure, knowing: ledger) }
         }
-        others.forEach { news.owe($0) }
-        var first: SpoolError?
-        func attempt(_ body: () throws(SpoolError) -> Void) {
-            do throws(SpoolError) { try body() } catch { first = first ?? error }
-        }
-        let lines = recorder.take()
-        attempt { () throws(SpoolError) in try spool.log(lines, upTo: configuration.log, at: now) }
-        if !counters.isEmpty { attempt { () throws(SpoolError) in try counters.addToFile(in: spool) } }
-        if configuration.hooks.commands.isEmpty { news = ReportLedger() }
-        let failures = events.compactMap { if case .foundFailed(let failure) = $0 { failure } else { nil } }
-        if !news.isEmpty || !failures.isEmpty {
-            attempt { () throws(SpoolError) in
-                try StateFile.reports.update(ReportLedger(), in: spool) { ledger in
-                    ledger.add(news)
-                    for failure in failures { ledger.oweMail(of: failure, knowing: ledger) }
-                }
-            }
-        }
-        if let first { throw first }
     }
 
     /// Notes operations that were evicted. Tells of the operations that wait for a value of an evicted one.

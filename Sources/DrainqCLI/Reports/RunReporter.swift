@@ -35,8 +35,6 @@ struct RunReporter {
     private var quarantinedCount = 0
     /// The subjects of due mails that this run has reported and could not record.
     private var unrecorded: Set<ReportLedger.Subject> = []
-    /// The codes of the errors in recording that the reporter has reported.
-    private var causes: Set<Int32> = []
 
     init(
         detail: Detail, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false,
@@ -106,7 +104,7 @@ struct RunReporter {
         progress?.finish()
         switch detail {
         case .json: JSONLine.write(SummaryView(summary, status))
-        case .actionable: _ = reportOthers()
+        case .actionable: reportOthers()
         case .everything: Messages.notice(sentence(summary))
         }
         if showsStats {
@@ -116,19 +114,11 @@ struct RunReporter {
         }
     }
 
-    /// Reports the end of a pass as the end of a run, and begins anew. Returns false if later runs would not know of
-    /// what this pass has reported or kept quiet about: the next record has it.
-    mutating func endPass() -> Bool {
-        guard detail == .actionable else { return true }
-        let isRecorded = reportOthers()
-        (failures, quarantinedCount) = (0, 0)
-        if isRecorded { readMail() }
-        return isRecorded
-    }
+    /// Reports the end of a pass as the end of a run.
+    mutating func endPass() { if detail == .actionable { reportOthers() } }
 
-    /// Reports the number of what `actionable` left out, and what earlier runs kept quiet about. Records for later runs
-    /// what this one reported and kept quiet about. Returns whether this was written.
-    private mutating func reportOthers() -> Bool {
+    /// Reports the number of what `actionable` left out.
+    private mutating func reportOthers() {
         if failures > Self.shown {
             Messages.error(
                 "and \(InWords.count(failures - Self.shown, "more operation")) failed",
@@ -139,26 +129,35 @@ struct RunReporter {
                 "and \(quarantinedCount - Self.shown) more files are in quarantine",
                 hint: pasted("list", "--state", "quarantined"))
         }
-        let standing = holds
-        let hasUntoldHold = standing.contains { !told.hasTold($0.hold, of: $0.place) }
-        guard let spool, !news.isEmpty || hasUntoldHold || told.hasDueMail(at: began) else { return true }
-        do throws(SpoolError) {
-            try StateFile.reports.update(ReportLedger(), in: spool) {
-                $0.add(news)
-                for (place, hold) in standing where !$0.hasTold(hold, of: place) { mail(hold, of: place, in: &$0) }
-                for (subject, waited) in $0.takeDueMail(at: began) where unrecorded.insert(subject).inserted {
-                    guard let sentence = sentence(of: subject, waited) else { continue }
-                    Messages.error(sentence, hint: pasted("list", "--state", "failed"))
-                }
-            }
-            return true
-        } catch {
-            if causes.insert(error.code).inserted { Messages.warning(error.description, hint: error.hint) }
-            return false
-        }
+        (failures, quarantinedCount) = (0, 0)
     }
 
     // MARK: - Mail
+
+    /// Whether mail has something to tell or to record.
+    func hasMail(_ destinations: DestinationLedger) -> Bool {
+        spool != nil
+            && (!news.isEmpty || told.hasDueMail(at: began)
+                || holds(destinations).contains { !told.hasTold($0.hold, of: $0.place) })
+    }
+
+    /// Reports what earlier runs kept quiet about. Records in the ledger of all runs what this one has reported and
+    /// kept quiet about. The next call does so again, and reports nothing twice, unless the ledger is written
+    /// (`haveMailed`).
+    mutating func mail(in ledger: inout ReportLedger, _ destinations: DestinationLedger) {
+        guard spool != nil else { return }
+        ledger.add(news)
+        for (place, hold) in holds(destinations) where !ledger.hasTold(hold, of: place) {
+            mail(hold, of: place, in: &ledger)
+        }
+        for (subject, waited) in ledger.takeDueMail(at: began) where unrecorded.insert(subject).inserted {
+            guard let sentence = sentence(of: subject, waited) else { continue }
+            Messages.error(sentence, hint: pasted("list", "--state", "failed"))
+        }
+    }
+
+    /// Begins anew: the ledger of all runs has what this one has reported.
+    mutating func haveMailed() { if spool != nil { readMail() } }
 
     /// Reads what earlier runs have told. A file that cannot be read counts as empty: the run then reports everything.
     private mutating func readMail() {
@@ -169,9 +168,7 @@ struct RunReporter {
 
     /// The holds in the ledger of destinations, but for those by hand. This run, a run that died before it could tell,
     /// or `send` began them.
-    private var holds: [(place: String, hold: DestinationState.Hold)] {
-        // try?: the run reports a ledger that it cannot read.
-        guard let spool, let ledger = try? DestinationsFile(spool: spool).read() else { return [] }
+    private func holds(_ ledger: DestinationLedger) -> [(place: String, hold: DestinationState.Hold)] {
         let held = ledger.destinations.compactMapValues(\.hold).filter { !$0.value.isByHand }
         return held.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
@@ -212,7 +209,7 @@ struct RunReporter {
         let place = change.destination ?? ""
         switch change.kind {
         case .held:
-            // A mail tells of the holds that stand at the end: see `reportOthers`.
+            // A mail tells of the holds that stand at the end: see `mail(in:_:)`.
             if detail == .everything { sayHeld(place, change.causeValue) }
         case .released:
             let wasReported = told.hasTold(holdOf: place)

@@ -6,8 +6,8 @@ extension DestinationLedger {
 }
 
 extension DestinationState {
-    /// Returns what began and what ended between two states of a destination. Nothing else makes these events.
-    fileprivate func changes(to new: DestinationState, of name: String, at now: Timestamp) -> [LogEvent] {
+    /// Returns what began and what ended between two states of a destination.
+    func changes(to new: DestinationState, of name: String, at now: Timestamp) -> [LogEvent] {
         var events: [LogEvent] = []
         func add(_ kind: LogEvent.Kind, _ cause: Cause? = nil, _ fill: (inout LogEvent) -> Void = { _ in }) {
             var event = LogEvent(kind, at: now, destination: name)

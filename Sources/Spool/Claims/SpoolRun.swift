@@ -107,7 +107,7 @@ package final class SpoolRun {
     /// Whether recovery would read one mark more.
     var canMarkMore: Bool { changes.withLock { $0.left.count < ClaimMarks.mostUntold } }
 
-    /// Ends the marks of failures in row X: the log, the counters and the hooks have them.
+    /// Ends the marks of failures in row X: the ledger of reports has them.
     package func haveTold() {
         let told = changes.withLock { changes in
             changes.leavesMarks = false

@@ -47,6 +47,11 @@ package struct QuarantineItem: Hashable, Sendable {
         return line.ended()
     }
 
+    /// Makes the item of a value that a command has put into quarantine.
+    package static func refused(as fileName: String, reason: String) -> QuarantineItem {
+        QuarantineItem(fileName: fileName, reason: reason)
+    }
+
     mutating func readReason(_ bytes: [UInt8]) {
         var scanner = JSONScanner(bytes)
         guard let range = try? scanner.next(),

@@ -1,10 +1,7 @@
-package import Policy
-import Spool
-
-/// The counters of runs and `send`. They only grow.
-package struct Counters: Hashable {
+/// The counters of runs and `send`, in `ReportLedger`. They only grow.
+package struct Counters: Hashable, Sendable {
     /// The events counted for each destination.
-    package enum Count: String, CaseIterable {
+    package enum Count: String, CaseIterable, Sendable {
         case attempts
         case delivered
         case deferred
@@ -28,7 +25,7 @@ package struct Counters: Hashable {
     }
 
     /// The counts at a destination.
-    package struct PerDestination: Hashable {
+    package struct PerDestination: Hashable, Sendable {
         package var counts: [String: Int] = [:]
         /// The time of the last count.
         package var at: Timestamp
@@ -64,7 +61,8 @@ package struct Counters: Hashable {
     /// Whether nothing has been counted.
     package var isEmpty: Bool { self == Counters() }
 
-    mutating func count(_ count: Count, at destination: String, _ now: Timestamp) {
+    /// Counts an event at a destination.
+    package mutating func count(_ count: Count, at destination: String, _ now: Timestamp) {
         destinations[destination, default: PerDestination(at: now)].add(count, now)
         guard count == .delivered else { return }
         delivered = sum(delivered, 1)
@@ -102,11 +100,10 @@ package struct Counters: Hashable {
 extension Counters: StoredObject {
     package static let blank = Counters()
     package static let fields: [StoredField<Counters>] = [
-        .version(1),
-        .init("runs", \.runs, .required),
-        .init("quarantined", \.quarantined, .required),
-        .init("destinations", \.summedDestinations, .required),
-        .init("delivered", \.delivered, .always),
+        .init("runs", \.runs),
+        .init("quarantined", \.quarantined),
+        .init("destinations", \.summedDestinations),
+        .init("delivered", \.delivered),
         .init("lastDelivery", \.lastDelivery),
     ]
 
@@ -126,37 +123,6 @@ extension Counters.PerDestination: StoredObject {
         .init("at", \.at, .always),
         .init("counts", \.counts, .required),
     ]
-}
-
-extension Counters {
-    package mutating func take(_ event: RunEvent, at now: Timestamp) {
-        switch event {
-        case .attempted(let attempt):
-            count(.attempts, at: attempt.destination, now)
-            count(attempt, now)
-        case .settledUnsent(let attempt), .foundFailed(let attempt): count(attempt, now)
-        case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
-        case .evicted(_, let destination): count(.evicted, at: destination, now)
-        case .quarantined: countQuarantined(1)
-        case .recovered(let recovery): countQuarantined(recovery.quarantined.count)
-        case .chosen, .notKept, .stopping, .changed, .parked, .withheld, .networkAbsent, .inputOutputError,
-            .agentsFailed:
-            break
-        }
-    }
-
-    private mutating func count(_ attempt: AttemptEvent, _ now: Timestamp) {
-        switch attempt.settlement.disposition {
-        case .delivered: count(.delivered, at: attempt.destination, now)
-        case .deferred: count(.deferred, at: attempt.destination, now)
-        case .failed:
-            count(.failed, at: attempt.destination, now)
-            if attempt.record.ruleCode == .expired { count(.expired, at: attempt.destination, now) }
-        case .superseded: count(.superseded, at: attempt.destination, now)
-        // Quarantine has an event of its own.
-        case .putBack, .held, .quarantined: break
-        }
-    }
 }
 
 /// Adds 1 to a count, as `sum` does.
