@@ -170,7 +170,8 @@ extension ConfigurationKeys {
             "refreshToken", optional: .secretReference, example: #""${secret:refresh}""#, "the refresh token",
             """
             A refresh token: ${secret:NAME}. If the endpoint issues a new one, drainq writes it to the file of that \
-            secret, which must have mode 0600 and be writable; a secret that is not a file holds the destination then.
+            secret. The file must have mode 0600 and be writable: else the run holds the destination, and asks for no \
+            token. If the secret is not a file, a new refresh token holds the destination.
             """,
             into: \.refreshToken),
         ConfigurationKey(

@@ -146,12 +146,27 @@ struct `Tokens` {
                 .values(["api"]).values == ["api": "b"])
     }
 
-    @Test func `a new refresh token that cannot be stored is a failure that names the required mode`() throws {
-        try place.write("R-1", to: "refresh")
-        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: "\(place.path)/refresh")
-        let values = refreshing { _ in token("a", .seconds(60), refresh: "R-2") }.values(["api"])
-        #expect(values.failures["api"]?.contains("should have mode 0600") == true, "\(values)")
-        #expect(try String(contentsOfFile: "\(place.path)/refresh", encoding: .utf8) == "R-1")
+    @Test(arguments: [
+        (0o640, "may be read or written by others (mode 0640, should be 0600)"),
+        (0o400, "cannot be written: Permission denied"),
+    ])
+    func `a refresh token that could not be replaced is refused, and the endpoint is not asked`(
+        mode: Int, reason: String
+    ) throws {
+        // Root may write any file.
+        if mode == 0o400, geteuid() == 0 { return }
+        let file = try place.write("R-1", to: "refresh", mode: mode)
+        let asked = Mutex(0)
+        let store = refreshing { _ in
+            asked.withLock { $0 += 1 }
+            return token("a", .seconds(60), refresh: "R-2")
+        }
+        #expect(store.values(["api"]).failures["api"]?.hasSuffix(reason) == true)
+        #expect(asked.withLock { $0 } == 0)
+        // A run and `check` ask the same question; the hold ends once the answer is another one.
+        #expect(store.values(["refresh"]).failures["refresh"] == "comes from '\(file)', which \(reason)")
+        chmod(file, 0o600)
+        #expect(store.values(["refresh"]).values["refresh"] == "R-1")
     }
 
     /// The endpoint accepts a refresh token once, and each access token is valid for a minute.

@@ -16,8 +16,26 @@ struct SecretFile {
     /// directory `base`, writable only by its owner and not readable by others. Its group may read it.
     ///
     /// Follows a symbolic link, because mounted secrets are symbolic links; checks the opened file.
-    func secret(base: String) throws(SecretDefect) -> String {
-        try SecretDefect.check(try content(base: base), from: "'\(path)'")
+    ///
+    /// `isReplaced`: drainq writes new secrets to the file, so throws also if it cannot.
+    func secret(base: String, isReplaced: Bool = false) throws(SecretDefect) -> String {
+        let content = try content(base: base)
+        if isReplaced {
+            var status = stat()
+            guard stat(path.rawCString, &status) == 0, access(path.rawCString, W_OK) == 0 else {
+                throw defect("cannot be written: \(Errno(errno))")
+            }
+            try checkReplaceable(status)
+        }
+        return try SecretDefect.check(content, from: "'\(path)'")
+    }
+
+    /// Throws unless only its owner may read and write a file that drainq replaces.
+    private func checkReplaceable(_ status: stat) throws(SecretDefect) {
+        let mode = status.st_mode & 0o7777
+        guard status.st_mode & S_IFMT == S_IFREG, mode & 0o077 == 0 else {
+            throw defect("may be read or written by others (mode 0\(String(mode, radix: 8)), should be 0600)")
+        }
     }
 
     /// Returns the content of a file that may hold a secret, at most one byte more than `limit`.
@@ -57,9 +75,8 @@ struct SecretFile {
         guard descriptor >= 0 else { throw defect("cannot be written: \(Errno(errno))") }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 == 0 else {
-            throw defect("may be read by others: it should have mode 0600")
-        }
+        guard fstat(descriptor, &status) == 0 else { throw defect(Errno(errno)) }
+        try checkReplaceable(status)
         let text = Array(secret.utf8) + [0x0A]
         let present: Int
         do throws(Errno) {
@@ -82,8 +99,7 @@ struct SecretFile {
     func lock() throws(SecretDefect) -> Lock {
         let end = ContinuousClock.now + .seconds(12)
         while true {
-            var descriptor = open(path.rawCString, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-            if descriptor < 0 { descriptor = open(path.rawCString, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) }
+            let descriptor = open(path.rawCString, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
             guard descriptor >= 0 else { throw defect(Errno(errno)) }
             let lock = Lock(descriptor: descriptor)
             while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

@@ -62,8 +62,9 @@ extension SecretStore {
     ) throws(SecretDefect) -> TokenSource.Issue {
         let place = place(of: oauth2)
         guard let tokens else { throw SecretDefect(place: place, reason: "cannot be asked for tokens by this command") }
+        let inputs = try tokenInputs(of: oauth2, at: now)
         // Two clients whose ids come from secrets of the same name have a token each. No other secret is in the name.
-        let client = (try? oauth2.expandedClientID(try tokenInputs(of: oauth2, at: now).secrets)) ?? ""
+        let client = (try? oauth2.expandedClientID(inputs.secrets)) ?? ""
         let refreshFile = refreshFile(of: oauth2)
         let refresh =
             refreshFile?.path ?? oauth2.refreshSecret.flatMap { sources[$0] }.map { "\(base) \($0)" } ?? ""

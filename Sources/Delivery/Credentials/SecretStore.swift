@@ -21,6 +21,9 @@ package final class SecretStore: @unchecked Sendable {
     }
 
     let sources: [String: SecretSource]
+    /// The names of refresh tokens. Their files are refused unless drainq can replace the tokens: the endpoint takes a
+    /// replaced token no more, so a run that cannot keep the new one has lost the login.
+    private let refreshTokens: Set<String>
     private let environment: [String: String]
     let base: String
     private let commandTimeout: Duration
@@ -64,6 +67,7 @@ package final class SecretStore: @unchecked Sendable {
         commandTimeout: Duration = .seconds(10), tokens: TokenSource? = nil
     ) {
         self.sources = sources
+        refreshTokens = sources.refreshTokens
         self.environment = environment
         self.base = base
         self.commandTimeout = commandTimeout
@@ -168,7 +172,7 @@ package final class SecretStore: @unchecked Sendable {
     ) -> Result<String, SecretDefect> {
         Result { () throws(SecretDefect) in
             switch sources[name] {
-            case .file(let path): try file(path).secret(base: base)
+            case .file(let path): try file(path).secret(base: base, isReplaced: refreshTokens.contains(name))
             case .operationFile: try secret(ofOperationIn: files[name])
             case .environment(let variable): try secret(ofVariable: variable)
             case .credential(let credential): try secret(ofCredential: credential)

@@ -28,7 +28,9 @@ func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ finding
         if case .file = source {
             findings.problem(
                 .configuration, "the secret '\(name)' \(failure)",
-                hint: "runs hold its destinations until they can read the secret")
+                hint: sources.refreshTokens.contains(name)
+                    ? "a run of the packaged unit can write only below its queue: put the file there, with mode 0600"
+                    : "runs hold its destinations until they can read the secret")
         } else {
             findings.note(
                 "the secret '\(name)' \(failure); a run with another environment, such as a service, may have it")

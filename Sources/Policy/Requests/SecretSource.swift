@@ -33,6 +33,13 @@ package enum SecretSource: Hashable, Sendable {
     }
 }
 
+extension [String: SecretSource] {
+    /// The names of the secrets that are refresh tokens of others.
+    package var refreshTokens: Set<String> {
+        Set(values.compactMap { if case .oauth2(let oauth2) = $0 { oauth2.refreshSecret } else { nil } })
+    }
+}
+
 /// The secrets resolved for one attempt.
 package struct SecretValues: Sendable {
     @Bytewise package var values: [String: String]
