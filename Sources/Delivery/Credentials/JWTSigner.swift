@@ -20,7 +20,7 @@ package struct JWTSigner {
         let path = assertion.keyFile
         let algorithm: JWTAssertion.Algorithm
         do throws(SecretDefect) {
-            guard let found = Self.algorithm(of: try SecretFile(path).content(base: directory)) else {
+            guard let found = Self.algorithm(of: try SecretFile(path: path).content(base: directory)) else {
                 return .failure(JWTFailure(reason: "needs '\(path)' to be an RSA or P-256 key in PEM"))
             }
             algorithm = found

@@ -4,15 +4,12 @@ import Policy
 struct SecretDefect: Error, Hashable, Sendable, CustomStringConvertible {
     let description: String
     /// The shortest time after which the secret may be there; `nil` if a person must repair the secret.
-    let delay: Duration?
+    var delay: Duration?
 
     static let notConfigured = SecretDefect(description: "is not configured")
+}
 
-    private init(description: String, delay: Duration? = nil) {
-        self.description = description
-        self.delay = delay
-    }
-
+extension SecretDefect {
     /// - Parameters:
     ///   - place: `the environment variable 'API_TOKEN'`.
     ///   - reason: the defect of the place: `is not set`.

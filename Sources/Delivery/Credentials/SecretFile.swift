@@ -8,10 +8,6 @@ struct SecretFile {
     /// Upper bound on a secret, in bytes.
     static let limit = 65_536
 
-    init(_ path: String) {
-        self.path = path
-    }
-
     /// Returns the secret. Throws unless the file is a regular file of root, of this user or of the owner of the
     /// directory `base`, writable only by its owner and not readable by others. Its group may read it.
     ///

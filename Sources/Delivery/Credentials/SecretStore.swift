@@ -187,7 +187,7 @@ package final class SecretStore: @unchecked Sendable {
     }
 
     func file(_ path: String) -> SecretFile {
-        SecretFile(path.begins(with: "/") ? path : "\(base)/\(path)")
+        SecretFile(path: path.begins(with: "/") ? path : "\(base)/\(path)")
     }
 
     private func secret(ofOperationIn path: String?) throws(SecretDefect) -> String {
@@ -209,7 +209,7 @@ package final class SecretStore: @unchecked Sendable {
         guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.begins(with: "/") else {
             throw SecretDefect(place: place, reason: "is not there: CREDENTIALS_DIRECTORY is not set")
         }
-        return try SecretFile("\(directory)/\(name)").secret(base: base)
+        return try SecretFile(path: "\(directory)/\(name)").secret(base: base)
     }
 
     /// Returns the output of a command. Runs share the output if the configuration gives its lifetime.

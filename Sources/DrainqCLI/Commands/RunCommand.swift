@@ -183,7 +183,7 @@ struct RunCommand: Command {
         }
         guard failure.status == .configuration, detail == .actionable, let message = failure.messages.first,
             let spool = try? SpoolDirectory(opening: queuePath(option: global.path, environment: environment)),
-            !Complaint(text: message.text).recordIfDue(in: spool, at: .now())
+            !spool.recordIfDue(complaint: message.text, at: .now())
         else { throw failure }
         return nil
     }
@@ -234,7 +234,8 @@ struct RunCommand: Command {
         }
         let world = stayingWorld(of: queue)
         if isDryRun, request.showsRequests {
-            var requests = RequestPrinter(request, asJSON: global.isJSON, .forResults(queue.environment))
+            var requests = RequestPrinter(
+                options: request, asJSON: global.isJSON, terminal: .forResults(queue.environment))
             try queue.preview(options).forEachRequest { planned in
                 requests.print(planned)
                 planned.ids.forEach { named?.plan($0) }

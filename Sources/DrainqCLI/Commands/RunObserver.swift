@@ -161,11 +161,10 @@ struct RunObserver {
             do throws(SpoolError) {
                 try queue.spool.publish(Array(text.utf8), at: file)
             } catch {
-                let complaint = Complaint(text: error.description, hint: error.hint ?? RunObserver.hintToPublish)
-                guard untold.isNew(error), complaint.recordIfDue(in: queue.spool, at: .now()) else {
+                guard untold.isNew(error), queue.spool.recordIfDue(complaint: error.description, at: .now()) else {
                     return
                 }
-                Messages.warning(complaint.text, hint: complaint.hint)
+                Messages.warning(error.description, hint: error.hint ?? Self.hintToPublish)
             }
         } catch {
             Messages.warning("\(error)")

@@ -72,7 +72,7 @@ private struct Showing {
         asJSON = command.global.isJSON
         self.terminal = terminal
         preview = command.request.showsRequests ? queue.preview() : nil
-        requests = RequestPrinter(command.request, asJSON: asJSON, terminal)
+        requests = RequestPrinter(options: command.request, asJSON: asJSON, terminal: terminal)
     }
 
     mutating func show(_ mentioned: FoundTarget) throws {

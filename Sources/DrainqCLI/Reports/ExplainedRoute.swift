@@ -45,20 +45,15 @@ struct ExplainedRoute {
         }
     }
 
-    func report(of answer: AnswerPattern) -> SealedReport { SealedReport(attempt(of: answer), .none) }
-
-    private func attempt(of answer: AnswerPattern) -> AttemptReport {
-        switch answer {
-        case .statuses(let range):
-            AttemptReport(result: .answer(AttemptReport.Answer(status: range.lowerBound)), duration: .zero)
-        case .error(let error): AttemptReport(result: .failure(error, detail: ""), duration: .zero)
-        case .canonical(let canonical):
-            AttemptReport(
-                result: .answer(
-                    AttemptReport.Answer(
-                        status: 200, body: Array(#"{"error":{"status":"\#(canonical.rawValue)"}}"#.utf8))),
-                duration: .zero)
-        }
+    func report(of answer: AnswerPattern) -> SealedReport {
+        let result: AttemptReport.Result =
+            switch answer {
+            case .statuses(let range): .answer(.init(status: range.lowerBound))
+            case .error(let error): .failure(error, detail: "")
+            case .canonical(let canonical):
+                .answer(.init(status: 200, body: Array(#"{"error":{"status":"\#(canonical.rawValue)"}}"#.utf8)))
+            }
+        return SealedReport(AttemptReport(result: result, duration: .zero), .none)
     }
 
     /// Returns the file and line of a rule, `/q/drainq.json:14`; `nil` if it is in no file.

@@ -35,15 +35,9 @@ struct RequestPrinter {
     let asJSON: Bool
     /// Escapes control characters at a terminal only: a program gets the bytes.
     let terminal: Terminal
-    private var isFirst = true
+    var isFirst = true
     /// Whether a request could not be made.
-    private(set) var hasFailed = false
-
-    init(_ options: RequestOptions, asJSON: Bool, _ terminal: Terminal) {
-        self.options = options
-        self.asJSON = asJSON
-        self.terminal = terminal
-    }
+    var hasFailed = false
 
     mutating func print(_ planned: PlannedRequest) {
         let request: ShownRequest
