@@ -55,6 +55,11 @@ package struct ReportLedger: Hashable, Sendable {
             Subject(listener: .mail, event: .held, destination: destination)
         }
 
+        /// The subject of mails about the end of that hold.
+        package static func release(of destination: String) -> Subject {
+            Subject(listener: .mail, event: .released, destination: destination)
+        }
+
         /// Whether the storm guard may hold the destination for the subject.
         fileprivate var isStorm: Bool { listener == .mail && event == .failed }
 
@@ -205,16 +210,19 @@ package struct ReportLedger: Hashable, Sendable {
         if let storm { entries[storm, default: Entry()].stands = true }
     }
 
-    /// Records the end of a hold, in the ledger of a run. `file` has what earlier runs have told.
-    package mutating func endHold(of destination: String, in file: ReportLedger) {
-        for subject in Set(entries.keys).union(file.entries.keys)
-        where subject.listener == .mail && subject.destination == destination {
-            entries[subject, default: Entry()].stands = false
+    /// Records the end of the holds that mails have told, but of those in the ledger of destinations, whoever has ended
+    /// them. Returns the destinations that no operator has released, sorted.
+    package mutating func endHolds(by ledger: DestinationLedger) -> [String] {
+        var ended: [String] = []
+        for (subject, entry) in entries where subject.listener == .mail && entry.stands == true {
+            let state = ledger[subject.destination ?? ""]
+            if state.hold != nil { continue }
+            entries[subject]?.stands = false
+            let isByHand = state.released.map { $0 >= entry.told ?? $0 } ?? false
+            if subject.event == .held, !isByHand { ended.append(subject.destination ?? "") }
         }
+        return ended.sorted()
     }
-
-    /// Returns whether a mail has told of the hold, or of its cause, and none of its end.
-    package func hasTold(holdOf destination: String) -> Bool { entries[.hold(of: destination)]?.stands == true }
 
     /// Returns whether a mail has told of this hold, or of its cause. An earlier hold may have ended unseen.
     package func hasTold(_ hold: DestinationState.Hold, of destination: String) -> Bool {

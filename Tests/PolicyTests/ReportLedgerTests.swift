@@ -87,22 +87,17 @@ struct ReportLedgerTests {
         return destinations
     }
 
-    @Test func `a mail tells the end of a hold that a mail has told`() {
+    @Test func `a mail tells the end of a hold that a mail has told, whoever has ended it but an operator`() {
         var ledger = ReportLedger()
-        var run = ReportLedger()
-        run.beginHold(of: Self.a, storm: nil, at: start)
-        #expect(mail(&ledger, run, at: start) == [:])
+        ledger.beginHold(of: Self.a, storm: nil, at: start)
         #expect(ledger.hasTold(holdOf: Self.a) && !ledger.hasTold(holdOf: Self.b))
-        run = ReportLedger()
-        run.endHold(of: Self.a, in: ledger)
-        _ = mail(&ledger, run, at: minutes(1))
-        #expect(!ledger.hasTold(holdOf: Self.a))
-        // A hold that ends and begins again in one run stands.
-        run = ReportLedger()
-        run.endHold(of: Self.a, in: ledger)
-        run.beginHold(of: Self.a, storm: nil, at: minutes(2))
-        _ = mail(&ledger, run, at: minutes(2))
-        #expect(ledger.hasTold(holdOf: Self.a))
+        let held = DestinationEvent.held(reason: "401", blamed: nil)
+        #expect(ledger.endHolds(by: destinations(held)) == [] && ledger.hasTold(holdOf: Self.a))
+        #expect(ledger.endHolds(by: destinations(.heldByHand(reason: "no"))) == [] && ledger.hasTold(holdOf: Self.a))
+        #expect(ledger.endHolds(by: destinations()) == [Self.a] && !ledger.hasTold(holdOf: Self.a))
+        #expect(ledger.endHolds(by: destinations()) == [])
+        ledger.beginHold(of: Self.a, storm: nil, at: start)
+        #expect(ledger.endHolds(by: destinations(held, .released)) == [] && !ledger.hasTold(holdOf: Self.a))
     }
 
     @Test func `a mail has told a hold if it is not older than the hold`() throws {
@@ -116,9 +111,7 @@ struct ReportLedgerTests {
         #expect(ledger.hasTold(hold(0), of: Self.a) && !ledger.hasTold(hold(0), of: Self.b))
         // An operator has released the first hold.
         #expect(!ledger.hasTold(hold(1), of: Self.a))
-        run = ReportLedger()
-        run.endHold(of: Self.a, in: ledger)
-        ledger.add(run)
+        _ = ledger.endHolds(by: destinations())
         #expect(!ledger.hasTold(hold(0), of: Self.a))
     }
 
@@ -131,9 +124,8 @@ struct ReportLedgerTests {
         // The hold's end is reported because its cause was, although its beginning was not.
         #expect(ledger.hasTold(holdOf: Self.a) && !ledger.hasDueMail(at: minutes(59)))
         var ended = ledger
-        run = ReportLedger()
-        run.endHold(of: Self.a, in: ledger)
-        #expect(mail(&ended, run, at: minutes(30)) == [:])
+        #expect(ended.endHolds(by: destinations()) == [Self.a])
+        #expect(mail(&ended, ReportLedger(), at: minutes(30)) == [:])
         #expect(ended.takeDueMail(at: minutes(60)).map(\.waited.stands) == [false])
         let due = ledger.takeDueMail(at: minutes(60))
         #expect(due.map(\.waited.stands) == [true] && due.map(\.waited.owed?.count) == [4])
@@ -444,5 +436,12 @@ struct ReportLedgerTests {
         let many = (0..<1500).map { "https://\($0).example" }
         #expect(calls(&ledger, held: many, at: start).count == 1000)
         #expect(calls(&ledger, held: many, at: minutes(90)).isEmpty)
+    }
+}
+
+extension ReportLedger {
+    /// Whether a mail has told of a hold, and none of its end.
+    fileprivate func hasTold(holdOf destination: String) -> Bool {
+        hasTold(DestinationState.Hold(reason: "", since: Timestamp(microseconds: 0)), of: destination)
     }
 }

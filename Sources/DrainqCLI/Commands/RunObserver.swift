@@ -105,7 +105,7 @@ struct RunObserver {
             // try?: the run reports a ledger of destinations that it cannot read.
             let destinations = try? DestinationsFile(spool: spool).read()
             if let destinations { ledger.oweChanges(to: destinations, at: now) }
-            reporter.mail(in: &ledger, destinations ?? DestinationLedger())
+            reporter.mail(in: &ledger, destinations)
             return hooks.commands.isEmpty ? [] : ledger.takeDue(by: hooks, conditions, at: now)
         }
         if due != nil { reporter.haveMailed() }

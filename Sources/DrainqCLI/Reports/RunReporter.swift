@@ -136,19 +136,25 @@ struct RunReporter {
 
     /// Whether mail has something to tell or to record.
     func hasMail(_ destinations: DestinationLedger) -> Bool {
-        spool != nil
-            && (!news.isEmpty || told.hasDueMail(at: began)
+        var ended = told
+        return spool != nil
+            && (!news.isEmpty || told.hasDueMail(at: began) || !ended.endHolds(by: destinations).isEmpty
                 || holds(destinations).contains { !told.hasTold($0.hold, of: $0.place) })
     }
 
     /// Reports what earlier runs kept quiet about. Records in the ledger of all runs what this one has reported and
     /// kept quiet about. The next call does so again, and reports nothing twice, unless the ledger is written
-    /// (`haveMailed`).
-    mutating func mail(in ledger: inout ReportLedger, _ destinations: DestinationLedger) {
+    /// (`haveMailed`). `destinations` is `nil` if their ledger cannot be read.
+    mutating func mail(in ledger: inout ReportLedger, _ destinations: DestinationLedger?) {
         guard spool != nil else { return }
         ledger.add(news)
-        for (place, hold) in holds(destinations) where !ledger.hasTold(hold, of: place) {
-            mail(hold, of: place, in: &ledger)
+        if let destinations {
+            for place in ledger.endHolds(by: destinations) where unrecorded.insert(.release(of: place)).inserted {
+                Messages.notice("'\(place)' is no longer held")
+            }
+            for (place, hold) in holds(destinations) where !ledger.hasTold(hold, of: place) {
+                mail(hold, of: place, in: &ledger)
+            }
         }
         for (subject, waited) in ledger.takeDueMail(at: began) where unrecorded.insert(subject).inserted {
             guard let sentence = sentence(of: subject, waited) else { continue }
@@ -209,12 +215,9 @@ struct RunReporter {
         let place = change.destination ?? ""
         switch change.kind {
         case .held:
-            // A mail tells of the holds that stand at the end: see `mail(in:_:)`.
+            // A mail tells of the holds that stand at the end, and of those that have ended.
             if detail == .everything { sayHeld(place, change.causeValue) }
-        case .released:
-            let wasReported = told.hasTold(holdOf: place)
-            if spool != nil { news.endHold(of: place, in: told) }
-            if detail == .everything || wasReported { Messages.notice("'\(place)' is no longer held") }
+        case .released: if detail == .everything { Messages.notice("'\(place)' is no longer held") }
         case .down, .up, .gap: if detail == .everything { Messages.notice(LogStory.words(change)) }
         default: break
         }
