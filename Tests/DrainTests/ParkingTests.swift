@@ -234,6 +234,46 @@ struct `Refused operations` {
         #expect(try bench.run().delivered == 3)
     }
 
+    @Test(arguments: [true, false])
+    func `a hold has the present reason for which the file of its secret is refused, and tells it once`(
+        wasAnswer: Bool
+    ) throws {
+        let bench = try Bench()
+        var secrets = SecretValues(values: ["token": "old"])
+        if !wasAnswer { secrets = SecretValues(failures: ["token": "is not there"]) }
+        bench.credentials.values = { _, _ in secrets }
+        bench.configuration.secrets = ["token": .file("token")]
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(2)
+        _ = try bench.run(RunOptions(concurrency: 1)) { _ in .status(401) }
+        #expect(bench.holds == 1)
+        for (number, reason) in ["has mode 0644", "belongs to another user"].enumerated() {
+            secrets = SecretValues(failures: ["token": reason])
+            for _ in 0..<2 {
+                bench.now = bench.now + .seconds(1)
+                #expect(try bench.run().attempts == 0)
+            }
+            let hold = try bench.state(of: "http://one").hold
+            #expect(hold?.cause?.words == "the secret 'token' \(reason)" && hold?.status == nil)
+            #expect(bench.holds == number + 2)
+        }
+        secrets = SecretValues(values: ["token": "new"])
+        #expect(try bench.run().delivered == 2)
+    }
+
+    @Test func `a hold for an answer stays in a run whose environment lacks the secret`() throws {
+        let bench = try Bench()
+        var secrets = SecretValues(values: ["token": "old"])
+        bench.credentials.values = { _, _ in secrets }
+        bench.configuration.secrets = ["token": .environment("TOKEN")]
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(2)
+        _ = try bench.run(RunOptions(concurrency: 1)) { _ in .status(401) }
+        secrets = SecretValues(failures: ["token": "is not set"])
+        #expect(try bench.run().attempts == 0)
+        #expect(try bench.state(of: "http://one").hold?.status == 401 && bench.holds == 1)
+    }
+
     @Test func `operations with refused credentials of their own wait, and hold nothing`() throws {
         let bench = try Bench()
         try bench.add(5) { $0.headers = [HeaderField(name: "Authorization", value: "expired")] }

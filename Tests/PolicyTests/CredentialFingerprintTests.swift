@@ -31,6 +31,17 @@ struct CredentialFingerprintTests {
         #expect(fingerprint(values: values)[1] != fingerprint()[1])
     }
 
+    @Test func `the reason for which a file cannot be used counts as long as it has no value`() {
+        func digits(_ values: [String: String], _ failures: [String: String]) -> String {
+            let lead = DestinationTable.Lead(type: nil, route: Self.route)
+            return CredentialFingerprint(
+                of: [lead], DestinationSettings(), sources: Self.sources, values: values, failures: failures, key: "k"
+            ).description
+        }
+        #expect(digits([:], ["api": "is not there"]) != digits([:], ["api": "has mode 0644"]))
+        #expect(digits(["api": "x"], ["api": "is not there"]) == digits(["api": "x"], [:]))
+    }
+
     @Test func `a value does not count for a different secret`() {
         #expect(
             fingerprint(values: ["api": "xp", "proxy": ""])[1] != fingerprint(values: ["api": "x", "proxy": "p"])[1])

@@ -6,21 +6,34 @@ struct Blame {
     let destinations: DestinationTable
     let credentials: Credentials
 
-    /// Whether the cause has changed since the hold began. If the server refused the secrets (`wasAnswer`), a secret
-    /// that this process cannot read is no change: another user's run may read it.
+    /// Whether the cause has changed since the hold began. A file that cannot be used is a change: the next attempt says
+    /// why. If the server refused the secrets (`wasAnswer`), a variable or a credential that this process lacks is no
+    /// change: the environment of another run may have it.
     func hasChanged(since blamed: String, wasAnswer: Bool, of destination: Destination, key: String) -> Bool {
-        blamed != fingerprint(of: destination, key: key)
-            && (!wasAnswer || secrets(of: destination).failures.isEmpty)
+        let secrets = secrets(of: destination)
+        let lacksOwn = secrets.failures.keys.contains { !isFile($0) }
+        return secrets.unavailable.isEmpty && !(wasAnswer && lacksOwn)
+            && blamed != fingerprint(of: destination, secrets, key: key)
     }
 
     /// Returns the fingerprint of the configuration and the secrets: those that were `sent`, else those of now. A hold
     /// is blamed on what was refused: a secret that was renewed meanwhile ends the hold.
     func fingerprint(of destination: Destination, key: String, sent: SecretValues = .none) -> String {
+        var secrets = secrets(of: destination)
+        secrets.values.merge(sent.values) { _, sent in sent }
+        return fingerprint(of: destination, secrets, key: key)
+    }
+
+    private func fingerprint(of destination: Destination, _ secrets: SecretValues, key: String) -> String {
         CredentialFingerprint(
             of: destinations.routes(of: destination.digest), destinations.settings(of: destination),
-            sources: sources(of: destination),
-            values: secrets(of: destination).values.merging(sent.values) { _, sent in sent }, key: key
+            sources: sources(of: destination), values: secrets.values,
+            failures: secrets.failures.filter { isFile($0.key) }, key: key
         ).description
+    }
+
+    private func isFile(_ secret: String) -> Bool {
+        if case .file? = configuration.secrets[secret] { true } else { false }
     }
 
     private func sources(of destination: Destination) -> [String: SecretSource] {

@@ -13,9 +13,10 @@ package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertibl
     /// - `sources` are the sources of the secrets that they and the `settings` name; `values` are the current values. A
     ///   missing secret differs from an empty one. The value of a source that has effects is left out: a command may
     ///   print another token every time, and each would end the hold. So is a file for each operation.
+    /// - `failures` say why files cannot be used: a hold ends, too, when another reason takes the place of its reason.
     package init(
         of leads: [DestinationTable.Lead], _ settings: DestinationSettings, sources: [String: SecretSource],
-        values: [String: String], key: String
+        values: [String: String], failures: [String: String] = [:], key: String
     ) {
         var configuration = leads.flatMap { lead -> [String] in
             [lead.type?.description ?? "", "\(lead.route.whatMayBeBlamed)"]
@@ -24,7 +25,8 @@ package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertibl
         for (name, source) in sources.sorted(by: { $0.key < $1.key }) { configuration += [name, "\(source)"] }
         let credentials = sources.keys.sorted().flatMap { name -> [String] in
             if sources[name]?.isReadableAlone == false { return [name] }
-            return values[name].map { [name, "is", $0] } ?? [name, "is missing"]
+            if let value = values[name] { return [name, "is", value] }
+            return [name, "is missing"] + (failures[name].map { [$0] } ?? [])
         }
         description =
             Self.digits(of: ["configuration", key] + configuration) + "-"
