@@ -271,6 +271,16 @@ struct `Tokens` {
         #expect(store { token("b") }.values(["api"]).values == ["api": "b"])
     }
 
+    @Test func `after a 401 a refusal of the endpoint is told, and the refused token is not sent again`() {
+        let answers = Mutex([OAuth2.Answer.refused(reason: "answered 401: invalid_client"), token("a")])
+        let run = store { answers.withLock { $0.popLast() } ?? never() }
+        let used = run.values(["api"])
+        #expect(used.values == ["api": "a"])
+        #expect(run.refresh(after: used))
+        let now = run.values(["api"])
+        #expect(now.unavailable.isEmpty && now.failures["api"]?.hasSuffix("answered 401: invalid_client") == true)
+    }
+
     @Test func `simultaneous runs ask the endpoint once`() {
         let asked = Mutex(0)
         let found = Mutex(Set<String>())

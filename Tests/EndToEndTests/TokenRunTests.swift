@@ -80,6 +80,19 @@ struct TokenRunTests {
         #expect(try drainq.waiting() == 0)
     }
 
+    @Test func `an endpoint that refuses after a 401 holds the destination with its own words`() throws {
+        let service = Service(tokens: ["T0KEN-1"], good: ["T0KEN-1"])
+        let receiver = try service.receiver()
+        let drainq = try drainq(receiver.url)
+        try drainq.run("add", input: "1\n")
+        #expect(try drainq.run("run").status == 0)
+        service.good.withLock { $0 = [] }
+        try drainq.run("add", input: "2\n")
+        let held = try drainq.run("run")
+        #expect(held.status == 69 && held.error.contains("which answered 401: invalid_client"))
+        #expect(receiver.requests().map(\.target) == ["/token", "/in", "/in", "/token"])
+    }
+
     @Test func `an unreachable endpoint defers the operation, and a refusing endpoint holds the destination`() throws {
         let service = Service(tokens: [], good: [])
         let receiver = try service.receiver()

@@ -124,7 +124,7 @@ package final class SecretStore: @unchecked Sendable {
     }
 
     /// Returns whether a secret has changed since an attempt refused with 401, so that another attempt may succeed. A
-    /// secret that is not available for now counts as changed: only a later look-up shows whether it is.
+    /// secret that is not available any more counts as changed: the attempt is made again, and fails for that reason.
     ///
     /// If nothing has changed since the attempt, asks the commands and token endpoints of its secrets again. A command
     /// or endpoint is not asked again within `commandRetryInterval` if it fails or repeats its answer. If it gives
@@ -161,7 +161,7 @@ package final class SecretStore: @unchecked Sendable {
         from used: SecretValues, _ names: Set<String>, at now: ContinuousClock.Instant
     ) -> Bool {
         let current = values(names, files: used.files, at: now)
-        if current.unavailable.keys.contains(where: { used.values[$0] != nil }) { return true }
+        if current.failures.keys.contains(where: { used.values[$0] != nil }) { return true }
         return current.values.contains { name, value in !used.values[name].hasBytes(of: value) }
     }
 
