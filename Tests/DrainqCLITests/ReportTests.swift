@@ -1,3 +1,4 @@
+import Delivery
 import Drain
 import Spool
 import Testing
@@ -193,6 +194,66 @@ struct ReportTests {
         let status = QueueStatus(of: [row], at: Self.now)
         let lines = StatusReport(status: status, now: Self.now, terminal: terminal(nil)).lines
         #expect(lines.contains(line), "\(lines)")
+    }
+
+    /// Returns the status of a destination that has taken nothing for 80 minutes.
+    private func status(
+        down cause: Cause, _ availability: Availability = .available(atOnce: 1),
+        _ change: (inout DestinationState) -> Void = { _ in }
+    ) -> (status: QueueStatus, line: String) {
+        var state = DestinationState()
+        state.incident = Incident(since: Self.now - .seconds(4800), last: Self.now, cause: cause)
+        change(&state)
+        var row = QueueCount.DestinationCount(Destination(named: "crm"), state, availability)
+        (row.operations, row.next) = ([.deferred: 2], Self.now + .seconds(60))
+        let status = QueueStatus(of: [row], at: Self.now)
+        let lines = StatusReport(status: status, now: Self.now, terminal: terminal(nil)).lines
+        return (status, lines.first { $0.hasPrefix("crm has taken nothing since 10:40 (1h 20m): ") } ?? "")
+    }
+
+    private func failure(of source: SecretSource) throws -> Cause {
+        let store = SecretStore(sources: ["api": source], environment: [:], base: "/")
+        let reason = try #require(store.values(["api"]).failures["api"])
+        return Cause(words: "\(RequestError.missingSecret("api", reason: reason))", code: .request)
+    }
+
+    @Test func `a destination whose command gives no credentials is not down: it needs them, not its server`() throws {
+        let cause = try failure(of: .command(["/bin/sh", "-c", "exit 1"], ttl: nil))
+        let (status, line) = status(down: cause)
+        #expect(status.words.text == "1 of 1 destination is in trouble: crm waits for its credentials")
+        #expect(status.words.lede == "crm needs its credentials; drainq goes on trying.")
+        #expect(
+            line.hasSuffix(
+                ": no request: the secret 'api' comes from the command '/bin/sh', which exited with status 1; 2 wait; "
+                    + "mend the command; next attempt in 1m; 'drainq run --now --destination crm' sends at once"))
+    }
+
+    @Test func `a hold for a secret's file says what ends it without a command`() throws {
+        let remedy = "give '/no/token' its secret and mode 0600: the next run notices it"
+        #expect(CauseWords.remedy(try failure(of: .file("/no/token"))) == remedy)
+        #expect(CauseWords.remedy(try failure(of: .environment("TOKEN"))) == nil)
+        let refused = "comes from the endpoint 'https://id.example/token', which answered 401: invalid_client"
+        #expect(CauseWords.remedy(Cause(words: "the secret 'api' \(refused)", code: .request)) == nil)
+    }
+
+    @Test func `a parked operation needs a valid token, and the command beside it sends it`() throws {
+        let id = try #require(OperationID("6f9619ff-8b86-4011-b42d-00cf4fc964ff"))
+        let (status, line) = status(down: Cause(status: 401)) {
+            $0.parking = Parking(entries: [.init(id: id, status: 401, credentials: "c", asked: Self.now)])
+        }
+        #expect(status.words.lede == "crm needs a valid token; drainq goes on trying.")
+        #expect(
+            line.hasSuffix(
+                ": last answer 401; 2 wait; put a valid token in place; next attempt in 1m; 'drainq run \(id)' sends at once"
+            ))
+    }
+
+    @Test func `no command is named where a server has asked for time, because none sends at once`() {
+        let until = Self.now + .seconds(60)
+        let (_, line) = status(down: Cause(status: 429), .blocked(Availability.Block(.retryAfter, until: until))) {
+            $0.notBefore = until
+        }
+        #expect(line.hasSuffix(": last answer 429; 2 wait; next attempt in 1m"))
     }
 
     // MARK: - Progress

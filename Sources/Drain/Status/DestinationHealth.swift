@@ -39,6 +39,9 @@ package struct DestinationHealth: Hashable, Sendable {
         guard state == .down, let status = cause?.status else { return false }
         return ![502, 503, 504].contains(status)
     }
+
+    /// Whether no request can be made, because a command or a token endpoint gives no credentials.
+    package var lacksCredentials: Bool { state == .down && cause?.code == .request }
 }
 
 extension QueueCount.DestinationCount {

@@ -141,6 +141,7 @@ extension QueuePage {
             let oldest = group.oldest.map { ", the oldest since \(clock($0))" } ?? ""
             rows.append(("Waiting", "\(HealthWords.count(group.waiting, "operation")) in all\(oldest)"))
         }
+        let command = Self.command(group.command ?? "")
         let next = group.next.map { $0 > now ? "at \(clock($0))" : "with the next run" } ?? "when it is time"
         if group.state == .held {
             let isByHand = group.rows[0].state.hold?.isByHand == true
@@ -151,10 +152,13 @@ extension QueuePage {
                         ? "send nothing there until a person releases it."
                         : "try one operation\(one ? "" : " of each") \(next); if it is delivered, the others follow."
                 ))
-            let remedy =
-                CauseWords.remedy(group.cause).map { "\($0); a run notices a changed secret by itself. Or, when" }
-                ?? "when"
-            rows.append(("You", "\(remedy) the cause is gone:\(Self.command(group.command))"))
+            let notice = group.cause.status == nil ? "" : "; a run notices a changed secret by itself"
+            let remedy = CauseWords.remedy(group.cause).map { "\($0)\(notice). Or, when" } ?? "when"
+            rows.append(("You", "\(remedy) the cause is gone:\(command)"))
+        } else if let remedy = CauseWords.remedy(group.cause) {
+            rows.append(("drainq will", "go on trying, the next time \(next)."))
+            let now: HTML = group.command == nil ? "" : " If nothing should wait then:\(command)"
+            rows.append(("You", "\(remedy).\(now)"))
         } else if health?.answersWithoutTaking == true {
             let attempts = group.rows.reduce(0) { $0 +| ($1.state.incident?.attempts ?? 0) }
             let stop = Self.command(pasted(["hold"] + group.rows.flatMap { ["--destination", $0.name] }))
@@ -166,12 +170,8 @@ extension QueuePage {
             rows.append(("You", "tell its people. Stop the trying until it is mended, if it does harm there:\(stop)"))
         } else {
             rows.append(("drainq will", "try one operation \(next); when the server answers, the others follow."))
-            let now = Self.command(group.command)
-            rows.append(
-                (
-                    "You",
-                    "have nothing to do here but to tell its people. If it is up again and should not wait:\(now)"
-                ))
+            let now: HTML = group.command == nil ? "" : " If it is up again and should not wait:\(command)"
+            rows.append(("You", "have nothing to do here but to tell its people.\(now)"))
         }
         return Self.why(rows)
     }

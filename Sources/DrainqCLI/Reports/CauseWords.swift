@@ -42,6 +42,16 @@ enum CauseWords {
         }
     }
 
+    /// Returns what a destination that takes nothing needs, and the same of several.
+    static func need(_ cause: Cause?) -> (one: String, many: String) {
+        switch cause?.status {
+        case 401, 407: ("a valid token", "a valid token")
+        case 403: ("its rights", "their rights")
+        case nil where cause?.code == .request: ("its credentials", "their credentials")
+        default: ("its server", "their server")
+        }
+    }
+
     /// Returns what mends it, as words before a command; `nil` if only its server can.
     static func remedy(_ cause: Cause) -> String? {
         switch cause.status {
@@ -51,11 +61,25 @@ enum CauseWords {
         case .some(404), .some(410): return "correct the url of the route in drainq.json"
         default: break
         }
+        if cause.code == .request, let words = cause.words { return remedy(ofRequest: words) }
         // OpenSSL's words for an answer without TLS.
         if cause.words?.contains("wrong version number") == true {
             return "nothing there speaks TLS: write http://, or the port that does"
         }
         if cause.error == NetworkError.tls.rawValue { return "see caFile and clientCertificate in drainq-config(5)" }
         return cause.code == .noURL ? "set routes.default.url in drainq.json" : nil
+    }
+
+    /// The same if no request could be made. The words are `RequestError`'s: `the secret 'api' comes from '/api.token',
+    /// which cannot be read: …`.
+    private static func remedy(ofRequest words: String) -> String? {
+        if words.contains(" comes from the command '") || words.hasPrefix("the route's headersCommand ") {
+            return "mend the command"
+        }
+        guard let place = words.firstRange(of: " comes from '"),
+            let end = words[place.upperBound...].firstRange(of: "', which ")
+        else { return nil }
+        let file = words[place.upperBound..<end.lowerBound]
+        return "give '\(file)' its secret and mode 0600: the next run notices it"
     }
 }

@@ -249,7 +249,11 @@ struct HealthWords {
         if count <= 3, named.count <= Self.longest { return named }
         let kinds: [(Int, String, String)] = [
             (troubles.count { $0.state == .held }, "is held", "are held"),
-            (troubles.count { $0.state == .down && !$0.answersWithoutTaking }, "is down", "are down"),
+            (
+                troubles.count { $0.state == .down && !$0.answersWithoutTaking && !$0.lacksCredentials }, "is down",
+                "are down"
+            ),
+            (troubles.count { $0.lacksCredentials }, "waits for its credentials", "wait for their credentials"),
             (troubles.count { $0.answersWithoutTaking }, "answers errors", "answer errors"),
         ]
         return "\(head): "
@@ -275,9 +279,11 @@ struct HealthWords {
             let who = name(held, down.isEmpty ? "They" : "The \(held.count) held")
             parts.append("\(who) \(held.count == 1 ? "needs" : "need") a person.")
         }
-        if !down.isEmpty {
-            let who = name(down, held.isEmpty ? "They" : "\(down.count) others")
-            parts.append("\(who) \(down.count == 1 ? "needs its" : "need their") server; drainq goes on trying.")
+        let needs = Dictionary(grouping: down) { CauseWords.need($0.cause).one }
+        for (_, few) in needs.sorted(by: { ($1.value.count, $0.key) < ($0.value.count, $1.key) }) {
+            let who = name(few, few.count == troubles.count ? "They" : "\(few.count) others")
+            let need = CauseWords.need(few[0].cause)
+            parts.append("\(who) \(few.count == 1 ? "needs \(need.one)" : "need \(need.many)"); drainq goes on trying.")
         }
         return parts
     }
@@ -320,6 +326,7 @@ struct HealthWords {
         switch one.state {
         case .held: return "\(name) is held"
         case .down where one.answersWithoutTaking: return "\(name) answers \(one.cause?.status ?? 0) to everything"
+        case .down where one.lacksCredentials: return "\(name) waits for its credentials"
         case .down: return "\(name) is down"
         case .paused: return "\(name) is paused"
         case .missed, .asked, .well, .fresh, .unnamed: return name

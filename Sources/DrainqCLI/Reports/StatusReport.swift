@@ -90,12 +90,11 @@ struct StatusReport {
             let subject = count == 1 ? "\(group.rows[0].name) has" : "\(count) destinations have"
             text = "\(subject) taken nothing\(since(group)): \(last(group.cause)) \(cause); \(group.waiting) wait"
         }
-        if group.state == .held {
-            if let remedy = CauseWords.remedy(group.cause) { text += "; \(remedy)" }
-            if let next { text += "; next probe \(next)" }
-            text += "; '\(group.command)' ends \(group.rows.count == 1 ? "it" : "them")"
-        } else {
-            text += (next.map { "; next attempt \($0)" } ?? "") + "; '\(group.command)' sends at once"
+        if let remedy = CauseWords.remedy(group.cause) { text += "; \(remedy)" }
+        if let next { text += "; next \(group.state == .held ? "probe" : "attempt") \(next)" }
+        if let command = group.command {
+            let end = group.rows.count == 1 ? "ends it" : "ends them"
+            text += "; '\(command)' \(group.state == .held ? end : "sends at once")"
         }
         if group.rows.count > 1 {
             let more = group.rows.count - Self.mostNames
@@ -113,7 +112,9 @@ struct StatusReport {
         group.since.map { " since \(InWords.clock($0, at: now)) (\(InWords.rough(max(now - $0, .zero))))" } ?? ""
     }
 
-    private func last(_ cause: Cause) -> String { cause.status == nil ? "no answer:" : "last answer" }
+    private func last(_ cause: Cause) -> String {
+        cause.status != nil ? "last answer" : cause.code == .request ? "no request:" : "no answer:"
+    }
 
     /// The lines about states that end by themselves.
     private var passing: [String] {

@@ -50,9 +50,13 @@ struct TroubleGroup {
         return rows.flatMap { ["--destination", $0.name] }
     }
 
-    /// The command that ends the hold of all of them, or that sends to them before their time.
-    var command: String {
+    /// The command that ends the hold of all of them, or that sends to them before their time; `nil` if none does in one
+    /// step. `--now` sends no parked operation, and does not end the time that a server asked for.
+    var command: String? {
         if state == .held { return pasted(["release"] + options) }
+        if rows.contains(where: { $0.end(of: .retryAfter) != nil }) { return nil }
+        let parked = rows.flatMap { $0.state.parking.entries }.filter { !$0.isWitnessed }
+        if !parked.isEmpty { return parked.count > 3 ? nil : pasted(["run"] + parked.map(\.id.description)) }
         return pasted(["run", "--now"] + (rows.count > 3 ? [] : rows.flatMap { ["--destination", $0.name] }))
     }
 }
