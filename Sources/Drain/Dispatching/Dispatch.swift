@@ -283,9 +283,8 @@ struct Dispatch: ~Copyable {
             settling.syncOrEndRun()
         }
         tally.begin(.waiting)
-        let relisting = queue.isOutdated ? clock.instant() + Self.longWait : nil
         let check = clock.instant() + OperatorCheck.interval
-        let deadlines = [stop.nextLook, check, settling.syncDue, relisting, delay.map { clock.instant() + $0 }]
+        let deadlines = [stop.nextLook, check, settling.syncDue, delay.map { clock.instant() + $0 }]
         do throws(SinkError) {
             let reports = try sender.reports(
                 until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? clock.wakeup() : -1)
