@@ -50,6 +50,22 @@ struct QuarantineTests {
         #expect(bench.bodies.suffix(3) == ["0", "1", "2"])
     }
 
+    @Test(arguments: [true, false])
+    func `what is no file goes to quarantine instead of going for a newer value of its key`(isDirectory: Bool) throws {
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(2) { $0.key = "k" }
+        let path = "\(bench.directory.path)/new/\(try bench.names(.new)[0])"
+        try FileManager.default.removeItem(atPath: path)
+        if isDirectory {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        } else {
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/")
+        }
+        let summary = try bench.run()
+        #expect(summary.delivered == 1 && summary.superseded == 0 && summary.inputOutputErrors == 0)
+        #expect(try bench.spool.quarantined().count == 1 && bench.names(.new).isEmpty)
+    }
+
     @Test func `a damaged operation holds the operations behind, also in the run of its quarantine`() throws {
         bench.configuration.defaultRoute.ordering = .key
         bench.configuration.defaultRoute.onFailure = .hold

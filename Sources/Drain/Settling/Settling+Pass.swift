@@ -65,11 +65,16 @@ extension Settling {
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
     }
 
-    /// Removes an older value, if the newer one still waits. Returns false if another process has either.
+    /// Removes an older value, if the newer one still waits; quarantines what is no regular file. Returns false if
+    /// another process has either.
     private mutating func supersede(
         _ older: Pass.Superseded, by newer: EntryName, _ patience: Duration
     ) throws(SpoolError) -> Bool {
         guard let claim = try spoolRun.claim(older.entry) else { return false }
+        if let reason = try spoolRun.objection(to: claim) {
+            try quarantine(claim, reason)
+            return true
+        }
         guard try spoolRun.supersede(claim, byWaiting: newer, rule, patience: patience, at: world.now()) else {
             try putBack(claim)
             return false

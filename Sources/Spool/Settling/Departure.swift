@@ -164,13 +164,14 @@ extension SpoolDirectory {
     }
 
     /// Row N, D, X, Q → gone: removes an older value. Returns false if the value is no longer there, if `newer` does
-    /// not replace it, or if the file is another user's, who gave it its name. The caller has the names
-    /// lock, and syncs.
+    /// not replace it, if it is no regular file, or if the file is another user's, who gave it its name. The caller has
+    /// the names lock, and syncs.
     func supersede(
         _ older: Entry, by newer: Successor, _ rule: ReplacementRule, _ scratch: ScratchDirectory?, at now: Timestamp
     ) throws(SpoolError) -> Bool {
         let path = QueuePath(older.path)
         guard let ending = newer.ending(of: older.name, by: rule, at: now), let status = try status(path, "look at"),
+            status.kind == .regular,
             try attempt(
                 "look at", path,
                 { () throws(Errno) in
@@ -204,6 +205,11 @@ extension SpoolDirectory {
 extension SpoolRun {
     /// Returns a claimed operation as the successor of older ones: it was read before it was sent.
     package func successor(sent claim: Claim) -> Successor { Successor(name: claim.name, isSent: true) }
+
+    /// Returns why a claimed file can be no operation: it is no regular file. Returns `nil` if it may be one.
+    package func objection(to claim: Claim) throws(SpoolError) -> String? {
+        try queue.status(claim.path, "look at")?.kind.reason
+    }
 
     /// Row C → gone: removes a claimed value that a waiting one replaces, durable after `sync`. Opens the newer one
     /// under the names lock: no operator's command takes it away meanwhile. Returns false, and changes nothing, if the
