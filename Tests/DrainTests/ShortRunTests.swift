@@ -1,5 +1,6 @@
 import CSystem
 import Delivery
+import Foundation
 import Spool
 import Testing
 
@@ -52,6 +53,43 @@ struct ShortRunTests {
             return .status(404)
         }
         #expect(summary.attempts == 2 && summary.failed == 2 && bench.holds == 0)
+    }
+
+    @Test func `an incident costs as many operations while no run can write the ledger`() throws {
+        var isFull = true
+        var system = SystemCalls.real
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            if isFull, String(cString: path) == "state/.destinations.json" { throw Errno(ENOSPC) }
+            return try SystemCalls.real.open(directory, path, flags, mode)
+        }
+        let bench = try Bench(system: system)
+        for number in 0..<9 {
+            isFull = number < 7
+            try bench.add(1)
+            _ = try bench.run(RunOptions(concurrency: 1)) { _ in .status(404) }
+        }
+        #expect(try bench.names(.failed).count == 5 && bench.names(.new).count == 4)
+        #expect(try bench.state(of: "http://one").storm?.count == 5 && bench.state(of: "http://one").hold != nil)
+    }
+
+    @Test func `the failures of a dead run count once, whether or not it has written the ledger`() throws {
+        for hasWritten in [true, false] {
+            let bench = try Bench()
+            try bench.add(2)
+            var world = bench.world { _ in .status(404) }
+            world.reportsDue = { _ in false }
+            for _ in 0..<2 {
+                _ = try Run(
+                    spool: bench.spool, configuration: bench.configuration, options: RunOptions(), world: world,
+                    report: { _ in })()
+                #expect(try bench.state(of: "http://one").storm?.count == 2)
+                if !hasWritten {
+                    try FileManager.default.removeItem(at: bench.directory.appending(path: "state/destinations.json"))
+                }
+            }
+            _ = try bench.run()
+            #expect(try bench.state(of: "http://one").storm?.count == 2)
+        }
     }
 
     @Test func `a refusal of credentials parks its operation although the run ends before a witness`() throws {

@@ -83,14 +83,18 @@ struct RecoveryTests {
     }
 
     @Test func `X: what a dead run has failed and withheld stays failed, and recovery tells of it`() throws {
-        let entries = try queue.add(["a", "b"])
+        let entries = try queue.add(["a", "b", "c", "d"])
         do {
             let run = try queue.open().beginRun(now: now)
             for entry in entries {
                 let claim = try #require(try run.claim(entry))
-                _ = try run.withhold(
-                    SpoolRun.Disposal(claim, .failed(countsAttempt: true), record: TemporaryQueue.record(.failed)),
-                    now: now)
+                let (end, record) = (Disposition.failed(countsAttempt: true), TemporaryQueue.record(.failed))
+                if entry == entries[2] || entry == entries[3] {
+                    claim.note(isOfStorm: entry == entries[2])
+                    _ = try run.settle(claim, as: end, record: record)
+                } else {
+                    _ = try run.withhold(SpoolRun.Disposal(claim, end, record: record), now: now)
+                }
                 if entry == entries[1] { run.endWithholding(claim) }
             }
         }
@@ -109,7 +113,7 @@ struct RecoveryTests {
         }
         #expect(told.count == 2 && told[0] == told[1], "until it is told, and then no more")
         #expect(told[0].map(\.entry.name.id) == entries.map(\.name.id))
-        #expect(told[0].map(\.isUncounted) == [true, false])
+        #expect(told[0].map(\.isOfStorm) == [true, true, true, false])
         #expect(told[0].allSatisfy { $0.last?.outcome == .failed })
         #expect(try queue.entries().allSatisfy { $0.state == .failed })
     }

@@ -239,6 +239,18 @@ final class DestinationBook {
         if let error { tally.inputOutput(error) }
     }
 
+    /// Whether the ledger has all that this run has learned.
+    var hasToldAll: Bool { shared.hasRecordedAll }
+
+    /// Takes over the ends of attempts that dead runs have made, as this run's own, and writes them to the ledger.
+    func take(_ ends: [(name: EntryName, event: DestinationEvent)]) throws(SpoolError) {
+        if ends.isEmpty { return }
+        let now = world.now()
+        try read(now)
+        for (name, event) in ends { apply(event, to: destination(table.destination(of: name), now), at: now) }
+        tell()
+    }
+
     /// Whether the ledger must be told now that a destination is blocked. If it was just written, this can wait.
     func mustTell(_ destination: RunDestination) -> Bool {
         destination.isBlocked && destination.control.hasNews && world.clock.instant() >= shared.nextWrite

@@ -21,6 +21,12 @@ struct SharedLedger {
 
     var hasUnwritten: Bool { !unwritten.isEmpty }
 
+    /// Whether events of this process have been dropped that no write has recorded.
+    private var hasDropped = false
+
+    /// Whether the file has had every event of this process.
+    var hasRecordedAll: Bool { unwritten.isEmpty && !hasDropped }
+
     init(_ spool: SpoolDirectory, _ clock: RunClock) {
         file = DestinationsFile(spool: spool)
         self.clock = clock
@@ -30,7 +36,10 @@ struct SharedLedger {
     /// Returns the file's ledger, without adopting it.
     mutating func peek() throws(SpoolError) -> DestinationLedger {
         let read = try file.read(knowing: content)
-        if read.bytes != content?.bytes { unwritten = [] }
+        if read.bytes != content?.bytes {
+            hasDropped = !hasRecordedAll
+            unwritten = []
+        }
         content = read
         return read.ledger
     }
@@ -86,6 +95,7 @@ struct SharedLedger {
                 ledger.apply(event, to: destination, settings(destination), at: clock.now())
             }
             unwritten = events.suffix(Self.mostUnwritten)
+            hasDropped = hasDropped || events.count > Self.mostUnwritten
             defer { hasReportedError = true }
             return hasReportedError ? nil : error
         }

@@ -53,8 +53,11 @@ struct Passes: ~Copyable {
     /// Has the reports of this run written. From then on its failures need no marks. After an error, which the writer
     /// reports, the next recovery tells of them.
     private func tell() {
-        if parts.world.reportsDue(summary) { spoolRun.haveTold() } else { spoolRun.couldNotTell() }
+        if hasReported() { spoolRun.haveTold() } else { spoolRun.couldNotTell() }
     }
+
+    /// Has the reports of this run written. Returns whether they are, and the ledger has what they follow from.
+    private func hasReported() -> Bool { parts.world.reportsDue(summary) && parts.book.hasToldAll }
 
     /// Records the due operations that were put back untried.
     private mutating func noteWithheld() {
@@ -101,9 +104,10 @@ struct Passes: ~Copyable {
         func finish(_ claim: Claim) throws(SpoolError) { try dispatch.settling.supersedeDeadLetters(by: claim) }
         func tell(_ failures: [UntoldFailure]) throws(SpoolError) -> Bool {
             try tally.foundFailed(failures) { (new) throws(SpoolError) in
-                try parts.spool.events(of: new, by: parts.configuration, at: clock.now())
+                try parts.spool.events(
+                    of: new, by: parts.configuration, at: clock.now(), recording: parts.book.take)
             } write: {
-                parts.world.reportsDue(summary)
+                hasReported()
             }
         }
         tally.count(try spoolRun.recover(now: clock.now(), finishing: finish, telling: tell))

@@ -2,19 +2,24 @@ package import Policy
 package import Spool
 
 extension SpoolDirectory {
-    /// Returns what is to be told of the failures of a dead run. First counts those that it has withheld towards the
-    /// storms of their destinations: an incident costs at most so many operations, also if every run of it dies.
+    /// Returns what is to be told of the failures of a dead run. Calls `record` first, with those that count towards a
+    /// storm of their destination: an incident costs at most so many operations, also if every run of it dies. By
+    /// default writes them to the ledger.
     package func events(
-        of failures: [UntoldFailure], by configuration: Configuration, at now: Timestamp
+        of failures: [UntoldFailure], by configuration: Configuration, at now: Timestamp,
+        recording record: (([(name: EntryName, event: DestinationEvent)]) throws(SpoolError) -> Void)? = nil
     ) throws(SpoolError) -> [AttemptEvent] {
         let table = try KnownDestinations(of: self, configuration, at: now).table
-        let storms = failures.compactMap { failure -> (destination: String, event: DestinationEvent)? in
-            guard failure.isUncounted, let status = failure.last?.status else { return nil }
-            return (table.destination(of: failure.entry.name).name, .failed(status: status))
+        let storms = failures.compactMap { failure -> (name: EntryName, event: DestinationEvent)? in
+            guard failure.isOfStorm, let status = failure.last?.status else { return nil }
+            return (failure.entry.name, .failed(status: status, failure.entry.name.id))
         }
-        if !storms.isEmpty {
+        if let record {
+            try record(storms)
+        } else if !storms.isEmpty {
             try DestinationsFile(spool: self).record(
-                storms, settings: { table.settings(of: Destination(named: $0)) }, at: now, durable: false)
+                storms.map { (table.destination(of: $0.name).name, $0.event) },
+                settings: { table.settings(of: Destination(named: $0)) }, at: now, durable: false)
         }
         return failures.map { AttemptEvent(of: $0, to: table.destination(of: $0.entry.name).name, at: now) }
     }

@@ -89,7 +89,7 @@ extension Settling {
         note(failed.settlement, failed.member, failed.attempt)
         tell(failed.settled, failed.settlement, failed.member, failed.attempt, isSent: true)
         if let status = failed.stormStatus {
-            book.apply(.failed(status: status), to: failed.attempt.destination, at: world.now())
+            book.apply(.failed(status: status, failed.member.name.id), to: failed.attempt.destination, at: world.now())
         }
     }
 }

@@ -98,6 +98,9 @@ struct Settling: ~Copyable {
             note(settlement, member, attempt)
             return tell(.gone, settlement, member, attempt, isSent: !answer.isUnsent)
         }
+        var stormStatus: Int?
+        if !hasSubmitter, case .failed = settlement.disposition { stormStatus = answer.stormStatus }
+        member.claim?.note(isOfStorm: stormStatus != nil)
         var receipt = receipts.isEmpty ? nil : receipts.removeValue(forKey: member.name.id)
         if receipt == nil { receipt = try self.receipt(for: member, &settlement, attempt) }
         // Operations of a sequence are settled at once, before the operations behind them go on.
@@ -112,8 +115,8 @@ struct Settling: ~Copyable {
         } else {
             try apply(settlement, member, attempt, isSent: !answer.isUnsent, receipt)
         }
-        if !hasSubmitter, case .failed = settlement.disposition, let status = answer.stormStatus {
-            book.apply(.failed(status: status), to: attempt.destination, at: world.now())
+        if let stormStatus {
+            book.apply(.failed(status: stormStatus, member.name.id), to: attempt.destination, at: world.now())
         }
     }
 

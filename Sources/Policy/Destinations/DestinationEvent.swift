@@ -27,8 +27,8 @@ package enum DestinationEvent: Hashable, Sendable {
     case witnessed(credentials: String, began: Timestamp)
     /// A parked operation has met another end.
     case unparked(OperationID)
-    /// An operation failed for good with this status.
-    case failed(status: Int)
+    /// An operation failed for good with this status. A storm counts the operation once.
+    case failed(status: Int, OperationID? = nil)
     /// The server refused attempts for lack of room, when all runs together had this number in flight.
     case overloaded(inFlight: Int)
     /// The server sustained this number of attempts in flight.

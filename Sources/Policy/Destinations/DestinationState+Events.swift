@@ -51,9 +51,13 @@ extension DestinationState {
                 cause: cause)
         case .probed: hold?.lastProbe = now
         case .parked(let refusal, let moment): parking.park(refusal, at: min(moment, now))
-        case .failed(let status):
-            let before = storm?.status == status ? storm?.count ?? 0 : 0
-            storm = Storm(status: status, count: min(before, Self.mostCounted - 1) + 1, at: now)
+        case .failed(let status, let id):
+            let before = storm.flatMap { $0.status == status ? $0 : nil }
+            // Recovery tells of a failure that its dead run has told.
+            if before?.ids.contains(where: { $0 == id }) ?? false { return }
+            storm = Storm(
+                status: status, count: min(before?.count ?? 0, Self.mostCounted - 1) + 1, at: now,
+                ids: ((before?.ids ?? []) + [id].compactMap(\.self)).suffix(Storm.mostKnown))
         case .overloaded(let inFlight):
             overload = overload?.joined(by: inFlight, at: now) ?? Overload(inFlight: inFlight, at: now)
         case .sustained(let inFlight):

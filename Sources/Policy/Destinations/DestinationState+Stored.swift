@@ -30,6 +30,7 @@ extension DestinationState.Storm: StoredObject {
         .init("status", \.status, .required),
         .init("count", \.count, .required, reading: counted(upTo: DestinationState.mostCounted)),
         .init("at", \.at, .required),
+        .init("ids", \.ids),
     ]
 }
 

@@ -26,6 +26,11 @@ package struct DestinationState: Hashable, Sendable {
         package var count: Int
         /// The time of the last failure.
         package var at: Timestamp
+        /// The last operations counted, the latest last, at most `mostKnown`: a run may die between the ledger and the
+        /// end of the mark of a failure.
+        package var ids: [OperationID] = []
+
+        static let mostKnown = 100
     }
 
     package var hold: Hold?

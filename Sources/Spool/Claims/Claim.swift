@@ -16,12 +16,20 @@ package final class Claim: Sendable {
     package var isOpen: Bool { place.withLock { $0.isOpen } }
     /// The mark of the file in the run's directory; `nil` without a mark.
     var mark: ClaimMarks.Mark? { place.withLock { $0.mark } }
-    /// Both, which the run changes under its own lock, and whether the end of a request is unknown.
-    let place = Mutex<(isOpen: Bool, mark: ClaimMarks.Mark?, isUnknown: Bool)>((false, nil, false))
+    /// Both, which the run changes under its own lock, whether the end of a request is unknown, and whether a failure
+    /// counts towards a storm.
+    let place = Mutex<(isOpen: Bool, mark: ClaimMarks.Mark?, isUnknown: Bool, isOfStorm: Bool)>(
+        (false, nil, false, false))
 
     /// Notes that a request with the operation may have arrived, and that no record says so: its agent died, or there
     /// was no room for the record.
     package func noteUnknownEnd() { place.withLock { $0.isUnknown = true } }
+
+    /// Notes whether a failure of the operation counts towards a storm of its destination, before the failure.
+    package func note(isOfStorm: Bool) { place.withLock { $0.isOfStorm = isOfStorm } }
+
+    /// Whether a failure of the operation counts towards a storm.
+    var isOfStorm: Bool { place.withLock { $0.isOfStorm } }
 
     /// Its name, with the unknown end if there is one.
     var nameAfter: EntryName { place.withLock(\.isUnknown) ? name.withUnknownEnd : name }

@@ -9,7 +9,8 @@ import Synchronization
 ///
 /// The file has records of `length` bytes, filled up with newlines. The first has the name of the directory and the
 /// boot of the machine; each further record has the name of a claim, after a `+` if the operation was delivered, after
-/// a `=` if its copy is to be kept, after a `!` if it has failed, after a `-` if its failure is withheld, or nothing.
+/// a `=` if its copy is to be kept, after a `!` if it has failed, after a `*` if the failure counts towards a storm,
+/// after a `-` if its failure is withheld, or nothing.
 /// Nothing is synced: the kernel keeps the marks when the process dies, and marks count only within one boot of one
 /// kernel, whatever the host's name.
 /// A begun mark that cannot be written is left out, and the interruption is not counted: an operation must not be held
@@ -20,23 +21,32 @@ struct ClaimMarks {
         case begun
         /// Delivered. `keep`: the file is moved to `delivered/`.
         case delivered(keep: Bool)
-        /// On its way to row X, or there, and the log, the counters and the hooks do not know of it yet; or refused to
-        /// `send`, whose submitter does not know of it yet.
-        case failed
-        /// As failed, until its run knows more.
+        /// On its way to row X, or there, and the ledgers may not know of it yet; or refused to `send`, whose submitter
+        /// does not know of it yet. `isOfStorm`: the failure counts towards a storm of its destination.
+        case failed(isOfStorm: Bool)
+        /// As failed in a storm, until its run knows more.
         case withheld
 
         /// Whether recovery has to tell of the failure.
-        var isFailure: Bool { self == .failed || self == .withheld }
+        var isFailure: Bool {
+            switch self {
+            case .failed, .withheld: true
+            case .begun, .delivered: false
+            }
+        }
 
-        static let prefixed: [Meaning] = [.delivered(keep: false), .delivered(keep: true), .failed, .withheld]
+        static let prefixed: [Meaning] = [
+            .delivered(keep: false), .delivered(keep: true), .failed(isOfStorm: false), .failed(isOfStorm: true),
+            .withheld,
+        ]
 
         fileprivate var prefix: String {
             switch self {
             case .begun: ""
             case .delivered(keep: false): "+"
             case .delivered(keep: true): "="
-            case .failed: "!"
+            case .failed(isOfStorm: false): "!"
+            case .failed(isOfStorm: true): "*"
             case .withheld: "-"
             }
         }

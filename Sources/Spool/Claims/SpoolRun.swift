@@ -32,7 +32,9 @@ package final class SpoolRun {
 
         /// The failures whose marks wait for a report of this run.
         var untold: [Claim] {
-            left.values.filter { $0.mark?.meaning == .failed && inherited[$0.fileName] == nil }
+            left.values.filter { claim in
+                if case .failed = claim.mark?.meaning { inherited[claim.fileName] == nil } else { false }
+            }
         }
     }
 
@@ -107,7 +109,7 @@ package final class SpoolRun {
     /// Whether recovery would read one mark more.
     var canMarkMore: Bool { changes.withLock { $0.left.count < ClaimMarks.mostUntold } }
 
-    /// Ends the marks of failures in row X: the ledger of reports has them.
+    /// Ends the marks of failures in row X: the ledgers of destinations and of reports have them.
     package func haveTold() {
         let told = changes.withLock { changes in
             changes.leavesMarks = false

@@ -107,9 +107,9 @@ extension SpoolRun {
                     unmark(decided)
                     continue
                 }
-                if case .failed = meaning {
+                if let meaning, case .failed = meaning {
                     try finishFailure(of: decided, &recovery, now)
-                    untold[decided.fileName] = .failed
+                    untold[decided.fileName] = meaning
                     continue
                 }
                 let claim = leftClaim(name) ?? Claim(name, from: .home(of: name), by: self)

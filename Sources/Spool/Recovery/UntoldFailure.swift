@@ -1,12 +1,13 @@
 package import Policy
 
-/// An operation that a dead run has moved to `failed/`: neither the log nor the counters nor a hook may know of it.
+/// An operation that a dead run has moved to `failed/`: neither the ledger nor the log nor the counters nor a hook may
+/// know of it.
 package struct UntoldFailure: Hashable, Sendable {
     package let entry: Entry
     /// The record of its last attempt; `nil` if there was no room for one, or if its file cannot be read.
     package let last: AttemptRecord?
-    /// Whether the storm guard withheld the failure, so the ledger does not count it.
-    package let isUncounted: Bool
+    /// Whether the failure counts towards a storm of its destination.
+    package let isOfStorm: Bool
 }
 
 extension SpoolDirectory {
@@ -20,7 +21,8 @@ extension SpoolDirectory {
         return found.sorted { $0.name.createdAt < $1.name.createdAt }.map { entry in
             // try?: a dead letter that cannot be read has failed all the same.
             let last = try? lastAttempt(at: QueuePath(entry.path), entry.name)
-            return UntoldFailure(entry: entry, last: last, isUncounted: meanings[entry.name.id] == .withheld)
+            let isOfStorm = meanings[entry.name.id] != .failed(isOfStorm: false)
+            return UntoldFailure(entry: entry, last: last, isOfStorm: isOfStorm)
         }
     }
 

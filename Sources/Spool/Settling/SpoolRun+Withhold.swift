@@ -20,13 +20,13 @@ extension SpoolRun {
     ///
     /// An operation of `send` stays in row C, with its mark, until `refuse`.
     func fail(_ claim: Claim, _ name: EntryName, _ now: Timestamp) throws(SpoolError) -> Settled {
-        if claim.mark?.meaning != .withheld, canMarkMore { mark(claim, .failed) }
+        if claim.mark?.meaning != .withheld, canMarkMore { mark(claim, .failed(isOfStorm: claim.isOfStorm)) }
         if hasSubmitter { return .moved(Entry(state: .claimed, name: claim.name, claimedBy: self.name)) }
         return try place(claim.path, Entry(state: .failed, name: name), "move to failed/", now)
     }
 
     /// The failure is certain: from now on its mark says that nobody has been told.
-    package func endWithholding(_ claim: Claim) { mark(claim, .failed) }
+    package func endWithholding(_ claim: Claim) { mark(claim, .failed(isOfStorm: true)) }
 
     /// Row X → C: takes back a withheld failure. Returns false if the file is not there any more. Under the names lock:
     /// an operator's command that has found the operation in failed/ finishes before.
