@@ -177,6 +177,7 @@ package final class SpoolDirectory {
             try LockFile(SequenceLocks.common, queue).release()
         }
         try queue.withNamesLock { () throws(SpoolError) in }
+        queue.keepReserve()
         return queue
     }
 

@@ -12,7 +12,7 @@ struct `The one door out` {
         "Claims/SpoolRun.swift": (1, "new/ or deferred/ to claimed/"),
         "FileSystem/SpoolDirectory+Files.swift": (7, "`move` and `replace`, and a new file that could not be written"),
         "FileSystem/SpoolDirectory+Publish.swift": (2, "files outside the queue"),
-        "FileSystem/SpoolDirectory+State.swift": (1, "state/"),
+        "FileSystem/SpoolDirectory+State.swift": (2, "state/"),
         "Log/SpoolDirectory+Log.swift": (1, "state/log/"),
         "Operator/ExportFile.swift": (1, "files outside the queue"),
         "Operator/SpoolDirectory+Operator.swift": (1, "the reasons beside files in quarantine/"),

@@ -1,8 +1,9 @@
 import CSystem
 import Foundation
-import Policy
 import Spool
 import Testing
+
+@testable import Policy
 
 struct FullDiskTests {
     let queue: TemporaryQueue
@@ -84,6 +85,31 @@ struct FullDiskTests {
         #expect(queue.names("failed").count == 1 && queue.names("delivered").isEmpty)
         let left = queue.names("new") + queue.names("deferred")
         #expect(left.count == 2 && left.filter { $0.contains("-begun") && $0.contains(",i=1") }.count == 1)
+    }
+
+    @Test func `a file of state is written in the room of the reserve, which is made again`() throws {
+        let reserve = { queue.bytes("state/reserve") ?? [] }
+        try queue.open().writeState("x", [1])
+        #expect(reserve().count == 64 << 10)
+        let real = SystemCalls.real
+        var calls = real
+        calls.write = { (descriptor, bytes) throws(Errno) in
+            if !reserve().isEmpty { throw Errno(ENOSPC) }
+            return try real.write(descriptor, bytes)
+        }
+        let open = try queue.open(calls)
+        for value: UInt8 in 2...4 {
+            #expect(try open.updateState("x", durable: value == 2) { $0.map { $0 + [value] } }?.last == value)
+            #expect(reserve().count == 64 << 10)
+        }
+        #expect(queue.bytes("state/x") == [1, 2, 3, 4])
+        // The next value of another key would find no room.
+        let kept = KeptValues(values: ["id": KeptValue(json: Array("7".utf8))!])
+        #expect(throws: SpoolError.self) { try open.keep(kept, of: OperationID("a")!, for: "k", at: now) }
+        #expect(reserve().count == 64 << 10)
+        try FileManager.default.removeItem(atPath: "\(queue.path)/state/reserve")
+        try queue.recover()
+        #expect(reserve().count == 64 << 10)
     }
 
     @Test func `the spare directory keeps no marks of its earlier owner`() throws {

@@ -6,8 +6,8 @@ import Testing
 
 /// `state/`: the memory of runs, and the locks.
 struct StateTests {
-    /// The names in `state/` of every queue, without the spare directory of a run.
-    private static let locks = ["format", "lock", "names.lock", "sequence.lock"]
+    /// The names in `state/` of every queue, without the spare directory of a run: locks, and the reserve.
+    private static let locks = ["format", "lock", "names.lock", "reserve", "sequence.lock"]
 
     let queue: TemporaryQueue
 

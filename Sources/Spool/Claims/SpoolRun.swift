@@ -366,6 +366,7 @@ package final class SpoolRun {
         queue.openDirectories.close(directory.path)
         if !changes.withLock({ $0.leavesMarks || !$0.inherited.isEmpty }) { directory.remove() }
         directory.release()
+        queue.keepReserve()
         if let first { throw first }
     }
 

@@ -4,6 +4,10 @@ import CSystem
 /// `state/lock`: a reader sees the old or the new file, and two writers do not undo each other's work.
 ///
 /// The lock's holder writes `state/.NAME` and renames it. The next writer overwrites what a crash leaves there.
+///
+/// On a full disk the lock's holder first removes `state/reserve`, which keeps room for one file, and makes it again
+/// from the room of the replaced file. Later runs then know on a full disk, too, what a run has learned. A file of
+/// `state/keys/` never takes the reserve: each new key would take room away for good.
 extension SpoolDirectory {
     /// How long a writer waits for another writer. On a shared file system a single call can take seconds (CephFS: up
     /// to `mds_tick_interval`, 5 s, while another host has what the call needs).
@@ -18,7 +22,7 @@ extension SpoolDirectory {
     package func writeState(_ name: String, _ bytes: [UInt8]) throws(SpoolError) {
         let lock = try lockState()
         defer { lock.release() }
-        try replaceState(name, bytes, durable: true)
+        try replaceWithReserve(name, bytes, durable: true)
     }
 
     /// Reads a file of `state/`, changes it under the lock, and returns its content then. `change` gets `nil` if there
@@ -34,7 +38,7 @@ extension SpoolDirectory {
         defer { lock.release() }
         let old = try readState(name)
         guard let new = change(old) else { return old }
-        try replaceState(name, new, durable: durable())
+        try replaceWithReserve(name, new, durable: durable())
         return new
     }
 
@@ -51,6 +55,28 @@ extension SpoolDirectory {
                 waited += pause
             }
             return lock
+        }
+    }
+
+    private static let reserve = QueuePath("state/reserve")
+    private static let reserveSize = 64 << 10
+
+    /// Makes the reserve, as large as there is room for.
+    func keepReserve() {
+        let flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK
+        // try?: without room there is no reserve, and the write that needs it reports the error.
+        try? Self.withDescriptor(system, root, Self.reserve, flags) { (descriptor) throws(Errno) in
+            let lacking = Self.reserveSize - (try system.status(descriptor).size)
+            if lacking > 0 { try write(descriptor, [UInt8](repeating: 0, count: lacking)) }
+        }
+    }
+
+    /// Replaces a file of `state/`, on a full disk in the room of the reserve. The caller has the lock.
+    private func replaceWithReserve(_ name: String, _ bytes: [UInt8], durable: Bool) throws(SpoolError) {
+        do throws(SpoolError) { try replaceState(name, bytes, durable: durable) } catch let full where full.isFullDisk {
+            do throws(Errno) { try system.unlink(root, Self.reserve.bytes) } catch { throw full }
+            defer { keepReserve() }
+            try replaceState(name, bytes, durable: durable)
         }
     }
 
