@@ -55,6 +55,9 @@ package struct Configuration: Hashable, Sendable {
     /// Whether any route sends values kept from earlier answers.
     package var sendsKeptValues: Bool { allRoutes.contains { !$0.keptNames.isEmpty } }
 
+    /// The most values that a route keeps.
+    package var mostKept: Int { allRoutes.map(\.keep.count).max() ?? 0 }
+
     /// Whether any route keeps whole answers.
     package var keepsAnswers: Bool { allRoutes.contains(where: \.keepsAnswer) }
 

@@ -112,6 +112,49 @@ struct FullDiskTests {
         #expect(reserve().count == 64 << 10)
     }
 
+    @Test func `the values of an answer are kept before it counts as delivered, also without room for its record`()
+        throws
+    {
+        let entry = try queue.add(["a"])[0]
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        let run = try open.beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        let request = run.begin([claim])
+        var record = TemporaryQueue.record(.delivered)
+        record.kept = ChainValues(chain: "k", kept: KeptValues(values: ["id": KeptValue(json: Array("7".utf8))!]))
+        calls.reset(.once("write", ENOSPC))
+        let receipt = try run.receipt(of: request, for: [(claim, record)], keep: false)
+        #expect(receipt.isMarked && calls.log.count { $0 == "write" } > 1)
+        #expect(try open.keptValues(of: Digest(of: "k"))["id"]?.json == "7")
+        // The same values again need no room.
+        calls.reset(.always("write", ENOSPC))
+        #expect(try open.keep(record.kept!.kept, of: entry.name.id, for: "k", at: now + .seconds(1)).isEmpty)
+        calls.reset()
+        _ = try run.settle(claim, .delivered(keep: false), record: record, receipt: receipt, now: now)
+        try run.end()
+    }
+
+    @Test func `the proof of room to keep values asks for the room of all of them, twice`() throws {
+        let real = SystemCalls.real
+        for (values, isRoom) in [(1, true), (12, false)] {
+            var (calls, free) = (real, 20_000)
+            calls.write = { (descriptor, bytes) throws(Errno) in
+                free -= bytes.count
+                if free < 0 { throw Errno(ENOSPC) }
+                return try real.write(descriptor, bytes)
+            }
+            let open = try queue.open(calls)
+            do throws(SpoolError) {
+                try open.proveRoomToKeep(values: values)
+                #expect(isRoom)
+            } catch {
+                #expect(!isRoom && error.isFullDisk)
+            }
+        }
+        #expect(queue.names("state/keys").isEmpty)
+    }
+
     @Test func `the spare directory keeps no marks of its earlier owner`() throws {
         let entry = try queue.add(["a"])[0]
         try FileManager.default.removeItem(atPath: "\(queue.path)/state/spare")

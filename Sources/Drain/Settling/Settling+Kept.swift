@@ -26,7 +26,7 @@ extension Settling {
         if route.keep.isEmpty { return true }
         if let known = roomToKeep, world.clock.instant() < known.until { return known.isThere }
         do throws(SpoolError) {
-            try spool.proveRoomToKeep()
+            try spool.proveRoomToKeep(values: configuration.mostKept)
         } catch {
             noteLackOfRoom(error)
             throw error

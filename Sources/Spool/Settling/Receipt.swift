@@ -41,7 +41,8 @@ extension SpoolRun {
     /// process dies from here on, recovery finishes the delivery.
     ///
     /// First appends the records that must survive the operations: to copies for `delivered/` (`keep`), and records
-    /// with values for a chain. Throws if such values cannot be written: then nothing is marked.
+    /// with values for a chain. Keeps the values of a record without room. Throws if they cannot be written either:
+    /// then nothing is marked.
     package func receipt(
         of request: RequestInFlight, for deliveries: [(claim: Claim, record: AttemptRecord)], keep: Bool
     ) throws(SpoolError) -> Receipt {
@@ -51,7 +52,9 @@ extension SpoolRun {
         for (claim, record) in deliveries where keep || record.kept != nil {
             try confirm()
             guard let loss = append(record, to: claim) else { continue }
-            if record.kept != nil { throw loss }
+            if let left = record.kept {
+                _ = try queue.keep(left.kept, of: claim.name.id, for: left.chain, at: record.at + record.duration)
+            }
             if record.answer != nil { losses[claim.name] = loss }
         }
         // Before the marks: what a mark delivers, `wait` knows as delivered.

@@ -33,7 +33,8 @@ extension SpoolDirectory {
     /// a value now although the answer should have left a value.
     ///
     /// Forgets another operation's value if this answer has none in its place. Keeps a value that this operation left
-    /// itself: the operation was delivered before, and sent again after a crash. Replaces an unreadable file.
+    /// itself: the operation was delivered before, and sent again after a crash. Does not write values that are there.
+    /// Replaces an unreadable file.
     package func keep(
         _ kept: KeptValues, of id: OperationID, for key: String, at now: Timestamp
     ) throws(SpoolError) -> Set<String> {
@@ -42,7 +43,9 @@ extension SpoolDirectory {
         let digest = Digest(of: key)
         let before = try replaceableFile(of: digest) ?? KeptFile(key: key)
         var after = before
-        for (name, value) in kept.values { after.values[name] = KeptFile.Value(value: value, from: id, at: now) }
+        for (name, value) in kept.values where after.values[name].map({ $0.from != id || $0.value != value }) ?? true {
+            after.values[name] = KeptFile.Value(value: value, from: id, at: now)
+        }
         for name in kept.unkept.keys where after.values[name]?.from != id { after.values[name] = nil }
         if after != before {
             try makeKeysDirectory()
@@ -51,9 +54,11 @@ extension SpoolDirectory {
         return Set(kept.unkept.keys.filter { after.values[$0] == nil })
     }
 
-    /// Proves that a value could be kept now: writes a file as large as most are, and removes the file. Throws the
-    /// obstacle.
-    package func proveRoomToKeep() throws(SpoolError) {
+    /// Proves that this number of values could be kept now, whatever they are: writes a file as large as their record
+    /// and their file together, and removes the file. Throws the obstacle.
+    package func proveRoomToKeep(values: Int) throws(SpoolError) {
+        // Each byte of a value may take two, and each value has a name, an operation and a time.
+        let size = 2 * (4096 + values * 3 * KeptValue.longest)
         let lock = try lockState()
         defer { lock.release() }
         try makeKeysDirectory()
@@ -64,7 +69,7 @@ extension SpoolDirectory {
             }
             try remove()
             do throws(Errno) {
-                try createFile(proof, [UInt8](repeating: 0, count: 4096), durable: false)
+                try createFile(proof, [UInt8](repeating: 0, count: size), durable: false)
             } catch {
                 // try?: the first error is thrown.
                 try? remove()
