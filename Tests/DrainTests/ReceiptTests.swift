@@ -183,6 +183,30 @@ struct ReceiptTests {
         #expect(summary.delivered == 1 && looks.first == false && looks.last == true)
     }
 
+    /// An attempt from before a hold says nothing about the hold. Without a record its claim tells when it began.
+    @Test(arguments: [nil, 1, -5] as [Int?])
+    func `a probe that a dead run had delivered ends the hold`(after: Int?) throws {
+        let bench = try Bench()
+        try bench.add(2)
+        bench.pass(.seconds(10))
+        _ = try DestinationsFile(spool: bench.spool).record(
+            [("http://one", .held(reason: "403", status: 403, blamed: nil, began: bench.now))],
+            settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+        do {
+            let run = try bench.spool.beginRun(now: bench.now)
+            let claim = try #require(try run.claim(Entry(state: .new, name: try bench.names(.new)[0])))
+            let record = AttemptRecord(
+                at: bench.now + .seconds(after ?? 0), duration: .zero, outcome: .delivered, status: 204, rule: "204")
+            let receipt = try run.receipt(
+                of: run.begin([claim]), for: [(claim, record)], keep: after != nil)
+            #expect(receipt.isMarked)
+        }
+        bench.pass(.seconds(5))
+        let isProbe = after != -5
+        #expect(try bench.run().delivered == (isProbe ? 2 : 1))
+        #expect(try (bench.state(of: "http://one").hold == nil) == isProbe)
+    }
+
     @Test func `a death with a merged document counts for each part, and later the parts are sent singly`() throws {
         let bench = try Bench()
         merge(&bench.configuration.defaultRoute)

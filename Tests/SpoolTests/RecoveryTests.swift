@@ -286,7 +286,13 @@ struct RecoveryTests {
         var finished: [EntryName] = []
         let open = try queue.open()
         let run = try open.beginRun(now: now)
-        #expect(try run.recover(now: now) { finished.append($0.name) }.delivered.count == 2)
+        let recovery = try run.recover(
+            now: now,
+            finishing: { claim, began in
+                finished.append(claim.name)
+                #expect(began == record.at)
+            })
+        #expect(recovery.delivered.count == 2)
         try run.end()
         #expect(Set(finished) == Set(added.map(\.name)))
         #expect(try queue.entries() == [Entry(state: .delivered, name: added[0].name)])

@@ -101,7 +101,9 @@ struct Passes: ~Copyable {
 
     /// Begins a pass: recovers dead runs. Its listing takes the sequence locks.
     mutating func begin() throws(SpoolError) {
-        func finish(_ claim: Claim) throws(SpoolError) { try dispatch.settling.supersedeDeadLetters(by: claim) }
+        func finish(_ claim: Claim, _ began: Timestamp?) throws(SpoolError) {
+            try dispatch.settling.finishDelivery(of: claim, began: began)
+        }
         func tell(_ failures: [UntoldFailure]) throws(SpoolError) -> Bool {
             try tally.foundFailed(failures) { (new) throws(SpoolError) in
                 try parts.spool.events(

@@ -124,8 +124,8 @@ struct SendRun: ~Copyable {
             if try spoolRun.sequences.take(destination.digest) {
                 // A run tells what a dead one has not told: the submitter wants to hear of one operation.
                 tally.count(
-                    try spoolRun.recover(now: now) { (claim) throws(SpoolError) in
-                        try dispatch.settling.supersedeDeadLetters(by: claim)
+                    try spoolRun.recover(now: now) { (claim, began) throws(SpoolError) in
+                        try dispatch.settling.finishDelivery(of: claim, began: began)
                     })
             } else {
                 // Another process has the lock, seldom for longer than a request.

@@ -83,6 +83,13 @@ extension Settling {
         return true
     }
 
+    /// Does what is left of a delivery by a dead run, except with its file. Its destination learns of the delivery,
+    /// which may have been the probe of a hold.
+    mutating func finishDelivery(of claim: Claim, began: Timestamp?) throws(SpoolError) {
+        try supersedeDeadLetters(by: claim)
+        if let began { try book.take([(claim.name, .delivered(began: began, at: began))]) }
+    }
+
     /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered, and what may wait of it.
     /// After an error the newer one must stay, with its mark: no dead letter comes back into the queue before the next
     /// recovery has removed them.

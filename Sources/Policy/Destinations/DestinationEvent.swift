@@ -45,10 +45,11 @@ package enum DestinationEvent: Hashable, Sendable {
 
     package var isDelivery: Bool { if case .delivered = self { true } else { false } }
 
-    /// Returns the event with the time at which it happened: the ledger gets events of several runs in another order.
+    /// Returns the event with the time at which it happened, by default now: the ledger gets events of several runs in
+    /// another order.
     func happened(at now: Timestamp) -> DestinationEvent {
         switch self {
-        case .delivered(let began, _): .delivered(began: began, at: now)
+        case .delivered(let began, let at): .delivered(began: began, at: min(at, now))
         case .unreachable(let name, _): .unreachable(name, at: now)
         default: self
         }

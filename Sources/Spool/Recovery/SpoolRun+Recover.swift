@@ -13,11 +13,13 @@ extension SpoolRun {
     /// If this run dies too, the claim is a dead run's again. Leaves what cannot be recovered to the next recovery, and
     /// reports the failure in `errors`.
     ///
-    /// Calls `finish` for each delivered operation before its file goes. Calls `tell` with the failures that a dead run
+    /// Calls `finish` for each delivered operation before its file goes, with a time not after the beginning of its
+    /// request, if known. Calls `tell` with the failures that a dead run
     /// has not told, without a lock but the dead run's, before the run's marks go. If this run dies, or a call throws,
     /// the next recovery calls again; likewise if `tell` returns false.
     package func recover(
-        now: Timestamp, maximumInterruptions: Int = 5, finishing finish: (Claim) throws(SpoolError) -> Void = { _ in },
+        now: Timestamp, maximumInterruptions: Int = 5,
+        finishing finish: (Claim, _ began: Timestamp?) throws(SpoolError) -> Void = { _, _ in },
         telling tell: ([UntoldFailure]) throws(SpoolError) -> Bool = { _ in false }
     ) throws(SpoolError) -> Recovery {
         var recovery = Recovery()
@@ -71,7 +73,7 @@ extension SpoolRun {
 
     private func recover(
         from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int,
-        _ finish: (Claim) throws(SpoolError) -> Void
+        _ finish: (Claim, _ began: Timestamp?) throws(SpoolError) -> Void
     ) throws(SpoolError) -> (untold: [UntoldFailure], told: [ClaimMarks.Mark], error: SpoolError?) {
         var first: SpoolError?
         var stuck: Set<[UInt8]> = []
@@ -100,8 +102,15 @@ extension SpoolRun {
                 let decided = leftClaim(name) ?? Claim(name, from: .home(of: name), in: dead.path)
                 let meaning = (marks?[decided.fileName] ?? decided.mark)?.meaning
                 if case .delivered(let keep) = meaning, let delivery = delivery(of: decided, marked: meaning) {
-                    try finish(decided)
-                    try keepValuesLeft(in: decided, now)
+                    let last = try queue.lastAttempt(at: decided.path, decided.name)
+                    // Without a record the file has not changed since its claim.
+                    let claimedAt = try queue.status(decided.path, "look at")?.changedAt
+                    let began = last?.outcome == .delivered ? last?.at : claimedAt
+                    try finish(decided, began)
+                    // The record has the values that the delivery leaves for its chain.
+                    if let left = last?.kept {
+                        _ = try queue.keep(left.kept, of: decided.name.id, for: left.chain, at: now)
+                    }
                     _ = try self.finish(delivery, keep: keep)
                     recovery.delivered.append(name)
                     unmark(decided)
@@ -145,13 +154,6 @@ extension SpoolRun {
         }
         if isThere { noteRemoval(in: from.parent) }
         return isThere
-    }
-
-    /// Keeps the values that a delivery by a dead run leaves for its chain: they are in the record of its last attempt.
-    private func keepValuesLeft(in claim: Claim, _ now: Timestamp) throws(SpoolError) {
-        if let left = try queue.lastAttempt(at: claim.path, claim.name)?.kept {
-            _ = try queue.keep(left.kept, of: claim.name.id, for: left.chain, at: now)
-        }
     }
 
     /// Row C → gone, for the second name of a file that has one in a state. That one stays: it has at least as many

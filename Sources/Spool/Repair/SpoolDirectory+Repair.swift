@@ -34,7 +34,7 @@ extension SpoolDirectory {
         step { () throws(SpoolError) in
             guard let rule else { return }
             let run = try beginRun(now: now)
-            func finish(_ claim: Claim) throws(SpoolError) {
+            func finish(_ claim: Claim, _: Timestamp?) throws(SpoolError) {
                 let newer = run.successor(sent: claim)
                 _ = try supersedeDeadLetters(by: newer, rule, patience: Self.namesPatience, at: now)
             }
