@@ -277,7 +277,7 @@ extension Dispatch {
     private enum Merge {
         /// The operation carries the changes of all its parts.
         case whole
-        /// No document expresses all of them, or a run died while one of them was in flight: the operations are sent
+        /// No document expresses all of them, or two runs died while one of them was in flight: the operations are sent
         /// singly, in order.
         case impossible
         /// A part has gone since the listing, or has another name: the listing no longer says what belongs together.
@@ -290,7 +290,9 @@ extension Dispatch {
     /// The answer decides what becomes of the parts:
     ///
     /// - Delivered: they are settled first, durably before the newest. After a crash in between, the rest is merged and
-    ///   sent again (the repeat window): never an older operation without the newest.
+    ///   sent again (the repeat window): no older operation without the newest.
+    /// - None, because the run died: the document may have been applied, so the next run sends the same document again,
+    ///   under its idempotency key. After another death with one of them each goes by itself: any may be to blame.
     /// - Deferred, parked, held: they are put back as they were, and no run sends them without the newest.
     /// - Attempts or age of the newest used up: all of them fail, the older ones first. They can be retried together,
     ///   and each file has its own change.
@@ -300,7 +302,7 @@ extension Dispatch {
         into member: Member, _ maker: RequestMaker
     ) throws(SpoolError) -> Merge {
         guard let older = queue.merged[member.name.id] else { return .whole }
-        if ([member.name] + older.map(\.name)).contains(where: { $0.interruptions > 0 }) { return .impossible }
+        if ([member.name] + older.map(\.name)).contains(where: { $0.interruptions > 1 }) { return .impossible }
         var document = MergedDocument(into: member.operation, by: maker, atMost: limits.operationBytes)
         for entry in older {
             guard let taken = try settling.spoolRun.take(entry) else {

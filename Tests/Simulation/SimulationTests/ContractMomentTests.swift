@@ -112,7 +112,7 @@ func `settled: a run that has waited for a lock of a process without a processor
 }
 
 @Test(arguments: [true, false])
-func `newest value wins: after a death with a later document each of its hidden parts goes alone`(isKilled: Bool) {
+func `newest value wins: after two deaths with a later document each of its hidden parts goes alone`(isKilled: Bool) {
     var story = Story(.coalescing(.merge))
     for label in 1...2 { story.accept(label, member: "m") }
     let number = story.receive([2], by: 1, text: story.payload(2, "m"))
@@ -120,9 +120,11 @@ func `newest value wins: after a death with a later document each of its hidden 
     story.report(.deferred(story.id(2), counted: true), by: 1)
     story.event(1, .endsRun(status: 75, leftDue: 0, waits: false))
     story.accept(3, member: "m")
-    _ = story.receive([3], by: 2, text: story.payload(3, "m"))
-    if isKilled { story.event(2, .killed) }
-    story.send([1], by: 3, text: story.payload(1, "m"))
+    for process in 2...3 {
+        _ = story.receive([3], by: process, text: story.payload(3, "m"))
+        if isKilled { story.event(process, .killed) }
+    }
+    story.send([1], by: 4, text: story.payload(1, "m"))
     #expect(story.broken.contains(.newestValueWins) == !isKilled)
 }
 

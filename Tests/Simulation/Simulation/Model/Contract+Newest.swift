@@ -100,8 +100,8 @@ extension Contract {
         return isShared || record.isKilled(between: -1, and: index)
     }
 
-    /// After the death of a run with a batch or a merged document in flight, each of its operations goes alone, until an
-    /// answer for it comes.
+    /// After the death of a run with a batch in flight, or of two runs with a merged document, each of its operations
+    /// goes alone, until an answer for it comes.
     static func suspectsAlone(_ record: Record) -> [Breach] {
         record.exchanges.compactMap { exchange -> Breach? in
             guard exchange.labels.count > 1, exchange.learned == nil, !exchange.isLost,
@@ -110,6 +110,10 @@ extension Contract {
             else { return nil }
             record.judging.meets(.request(exchange.request.number))
             let lives = exchange.labels.compactMap { record.life($0) }
+            let goesAgain =
+                lives.contains { $0.kind.coalescing == .merge }
+                && !lives.contains { record.hasDiedBefore(with: $0, at: killed) }
+            if goesAgain { return nil }
             let isDisturbed =
                 record.hasSeveralHosts || !record.course(of: exchange.process).refusals.isEmpty
                 || record.powerCuts.contains { $0 > exchange.received }

@@ -250,11 +250,10 @@ extension Record {
         }) {
             return true
         }
-        // After a death with the document in flight, or before its delivery was settled, each part goes alone, in order.
-        if deaths(with: newer).contains(where: { $0.at < received }) { return true }
+        // After two deaths with a part in flight, or before its delivery was settled, each part goes alone, in order.
         // So does each part of a later document, whose text may have no value of the part.
-        let later = older.values.flatMap { sequences[$0] }?.map { lives[$0] }.filter { newer.precedes($0) } ?? []
-        if later.contains(where: { deaths(with: $0).contains { $0.at > effect && $0.at < received } }) { return true }
+        let all = older.values.flatMap { sequences[$0] }?.map { lives[$0] } ?? [older, newer]
+        if all.contains(where: { deaths(with: $0).count { $0.at < received } > 1 }) { return true }
         if brokenEnds(with: newer).contains(where: { $0.at < received }) { return true }
         return requests.contains { request in
             let exchange = exchanges[request.exchange]

@@ -19,6 +19,14 @@ extension Record {
         }.sorted { ($0.at, $0.process) < ($1.at, $1.process) }
     }
 
+    /// Whether another process had died with the operation before this death, without a report or a power cut since.
+    func hasDiedBefore(with life: Life, at killed: Int) -> Bool {
+        deaths(with: life).contains { death in
+            death.at < killed && !powerCuts.contains { $0 >= death.at && $0 < killed }
+                && !life.reports.contains { $0.at > death.at && $0.at < killed }
+        }
+    }
+
     /// Returns the ends of processes that had met an error, and had not reported the end of a request with the operation.
     func brokenEnds(with life: Life) -> [(at: Int, requests: Int)] {
         courses.compactMap { process, course in
