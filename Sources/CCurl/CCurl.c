@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -49,8 +50,6 @@ static char reason[512];
     X(int, easy_setopt, (ccurl_easy *, int, ...)) \
     X(int, easy_pause, (ccurl_easy *, int)) \
     X(int, easy_getinfo, (ccurl_easy *, int, ...)) \
-    X(ccurl_list *, slist_append, (ccurl_list *, const char *)) \
-    X(void, slist_free_all, (ccurl_list *)) \
     X(ccurl_share *, share_init, (void)) \
     X(int, share_setopt, (ccurl_share *, int, ...)) \
     X(int, share_cleanup, (ccurl_share *)) \
@@ -268,8 +267,14 @@ int ccurl_get_pointer(ccurl_easy *easy, ccurl_info info, void **pointer) {
     return easy_getinfo(easy, info, pointer);
 }
 
-ccurl_list *ccurl_list_append(ccurl_list *list, const char *text) { return slist_append(list, text); }
-void ccurl_list_free(ccurl_list *list) { slist_free_all(list); }
+ccurl_list *ccurl_list_of(size_t count, const void *lines, size_t length) {
+    ccurl_list *list = malloc(count * sizeof *list + length);
+    if (!list) return NULL;
+    char *text = memcpy(list + count, lines, length);
+    for (size_t i = 0; i < count; i++, text += strlen(text) + 1)
+        list[i] = (ccurl_list){text, i + 1 < count ? &list[i + 1] : NULL};
+    return list;
+}
 
 ccurl_share *ccurl_share_init(void) {
     // CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT

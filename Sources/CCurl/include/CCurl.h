@@ -165,8 +165,9 @@ int ccurl_get_number(ccurl_easy *easy, ccurl_info info, long *number);
 int ccurl_get_size(ccurl_easy *easy, ccurl_info info, int64_t *size);
 int ccurl_get_pointer(ccurl_easy *easy, ccurl_info info, void **pointer);
 
-ccurl_list *ccurl_list_append(ccurl_list *list, const char *text);
-void ccurl_list_free(ccurl_list *list);
+/// Returns a list of `count` lines, each with a NUL at its end, in one piece of memory that free(3) ends; null without
+/// memory.
+ccurl_list *ccurl_list_of(size_t count, const void *lines, size_t length);
 
 /// Makes a connection cache, for CURLOPT_SHARE of handles that one thread drives; null if there is no memory.
 ccurl_share *ccurl_share_init(void);

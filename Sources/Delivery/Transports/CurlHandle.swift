@@ -1,4 +1,5 @@
 import CCurl
+import CSystem
 import Policy
 
 /// A libcurl easy handle for one transfer at a time, with the options of a kind of request set.
@@ -43,14 +44,14 @@ final class CurlHandle {
     let tls: UnsafeMutablePointer<Int>
     /// The base of the last request, whose URL and proxy are set on the handle; `nil` before the first request.
     private var target: RequestBase?
+    /// The header lines of the last request, which libcurl reads in place; `nil` before the first request.
+    private var fields: UnsafeMutablePointer<ccurl_list>?
     /// Whether TLS carries the requests of its base.
     private(set) var usesTLS = false
 
     /// Makes a handle for a kind of request. Throws libcurl's refusal.
     init(_ kind: Kind) throws(CurlRefusal) {
-        guard let pointer = ccurl_easy_init() else {
-            throw CurlRefusal(result: .failure(.shortage, detail: "libcurl has no memory for a transfer"))
-        }
+        guard let pointer = ccurl_easy_init() else { throw .shortage }
         self.kind = kind
         self.pointer = pointer
         errorMessage = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -75,10 +76,15 @@ final class CurlHandle {
             (target, usesTLS) = (request.base, request.usesTLS)
         }
         try options.setBody(of: request)
+        let former = fields
+        fields = try request.curlFields()
+        ccurl_set_pointer(pointer, CURLOPT_HTTPHEADER, fields)
+        free(former)
     }
 
     deinit {
         ccurl_easy_cleanup(pointer)
+        free(fields)
         errorMessage.deallocate()
         socketError.deallocate()
         tls.deallocate()

@@ -155,12 +155,13 @@ extension OutgoingRequest {
         url.utf8.prefix(6).lazy.map { $0 | 0x20 }.elementsEqual("https:".utf8)
     }
 
-    /// Calls `body` with each header line for libcurl, as text of C without a line break: `Name;` for an empty field,
-    /// and `Name:` for each field that libcurl must not add.
-    func forEachCurlField(_ body: (_ line: UnsafePointer<CChar>) -> Void) {
+    /// Returns the header lines for libcurl, without line breaks, in a list that free(3) ends: `Name;` for an empty
+    /// field, and `Name:` for each field that libcurl must not add.
+    func curlFields() throws(CurlRefusal) -> UnsafeMutablePointer<ccurl_list> {
         // All lines, each with a NUL at its end: no field that can be sent has one.
         var lines: [UInt8] = []
         lines.reserveCapacity(512)
+        var count = headers.count
         for field in headers {
             var (name, value) = (field.name, field.value)
             name.withUTF8 { lines.append(contentsOf: $0) }
@@ -178,14 +179,9 @@ extension OutgoingRequest {
             name.withUTF8Buffer { lines.append(contentsOf: $0) }
             lines.append(UInt8(ascii: ":"))
             lines.append(0)
+            count += 1
         }
-        lines.withUnsafeBytes { bytes in
-            let text = bytes.assumingMemoryBound(to: CChar.self)
-            var start = 0
-            while start < text.count {
-                body(text.baseAddress! + start)
-                start += strlen(text.baseAddress! + start) + 1
-            }
-        }
+        guard let list = ccurl_list_of(count, lines, lines.count) else { throw .shortage }
+        return list
     }
 }

@@ -4,3 +4,10 @@ import Policy
 struct CurlRefusal: Error {
     var result: AttemptReport.Result
 }
+
+extension CurlRefusal {
+    /// The refusal of a libcurl without memory.
+    static var shortage: Self {
+        Self(result: .failure(.shortage, detail: "libcurl has no memory for a transfer"))
+    }
+}

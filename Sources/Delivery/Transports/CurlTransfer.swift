@@ -39,7 +39,6 @@ final class CurlTransfer {
     let began = ContinuousClock.now
     private let file: (any StreamedBody)?
     let sockets: CurlSockets
-    private var fields: UnsafeMutablePointer<ccurl_list>?
     var errorMessage: UnsafeMutablePointer<CChar> { owned.errorMessage }
     /// The number of bytes of the body that libcurl has taken.
     var sent = 0
@@ -106,36 +105,18 @@ final class CurlTransfer {
         started = began
         moved = began
         isFresh = request.freshConnection
-        var fields: UnsafeMutablePointer<ccurl_list>?
-        request.forEachCurlField { fields = ccurl_list_append(fields, $0) ?? fields }
-        self.fields = fields
         length = request.bodyLength ?? 0
         errorMessage[0] = 0
         owned.socketError.pointee = 0
         owned.tls.pointee = 0
         try owned.set(request)
         (self.request.body, self.request.bodyPart) = (nil, nil)
-        ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
         setCallbacks()
-    }
-
-    deinit {
-        freeFields()
-    }
-
-    private func freeFields() {
-        guard let fields else { return }
-        ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, nil)
-        ccurl_list_free(fields)
-        self.fields = nil
     }
 
     /// Gives up the handle, once libcurl has no transfer for it, and returns the handle for another transfer; `nil` if
     /// this transfer has altered the handle.
-    func leaveHandle() -> CurlHandle? {
-        freeFields()
-        return stop == nil && requests == 1 && !hasAlteredHandle ? owned : nil
-    }
+    func leaveHandle() -> CurlHandle? { stop == nil && requests == 1 && !hasAlteredHandle ? owned : nil }
 
     // MARK: - Called by libcurl
 
