@@ -10,17 +10,16 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
     }
 
     init(in directory: QueuePath, _ name: some Collection<UInt8>) {
-        let start = directory.bytes.count
-        bytes = Array(unsafeUninitializedCapacity: start + name.count + 1) { buffer, count in
-            count = start + name.count + 1
-            let place = UnsafeMutableRawBufferPointer(buffer)
-            directory.bytes.withUnsafeBytes { place.copyMemory(from: $0) }
-            place[start - 1] = UInt8(ascii: "/")
-            let rest = UnsafeMutableRawBufferPointer(rebasing: place[start...])
-            let isCopied: Void? = name.withContiguousStorageIfAvailable { rest.copyMemory(from: .init($0)) }
-            if isCopied == nil { rest.copyBytes(from: name) }
-            place[count - 1] = 0
+        var bytes: [CChar] = []
+        bytes.reserveCapacity(directory.bytes.count + name.count + 1)
+        bytes += directory.bytes
+        bytes[bytes.count - 1] = CChar(bitPattern: UInt8(ascii: "/"))
+        let isCopied: Void? = name.withContiguousStorageIfAvailable { name in
+            name.withMemoryRebound(to: CChar.self) { bytes += $0 }
         }
+        if isCopied == nil { bytes += name.lazy.map { CChar(bitPattern: $0) } }
+        bytes.append(0)
+        self.bytes = bytes
     }
 
     /// Hashes the bytes as one piece, not byte by byte.

@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// The format of an operation's file: a header line, the body exactly as given, a newline, and one line for each
@@ -212,14 +213,21 @@ package enum OperationFile {
 
     /// Whether the checksum is right if the version is read as this format's.
     private static func isDamagedVersion(_ bytes: [UInt8], _ file: String) -> Bool {
-        guard let headerEnd = bytes.prefix(headerLimit).firstIndex(of: UInt8(ascii: "\n")),
-            case .present = Checksum.presence(bytes, headerEnd: headerEnd),
+        guard let headerEnd = headerEnd(of: bytes), case .present = Checksum.presence(bytes, headerEnd: headerEnd),
             let members = try? JSONScanner.members(of: bytes, in: 0..<headerEnd),
             let range = members.first(where: { $0.name == "drainq" })?.value
         else { return false }
         var other = bytes
         other.replaceSubrange(range, with: String(OperationHeader.formatVersion).utf8)
         return (try? splitAsItSays(other, file: file)) != nil
+    }
+
+    /// Returns the place of the newline behind the header line; `nil` without a newline within the limit.
+    private static func headerEnd(of bytes: [UInt8]) -> Int? {
+        bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return nil }
+            return memchr(start, 0x0A, min(bytes.count, headerLimit)).map { UnsafeRawPointer($0) - start }
+        }
     }
 
     private static func splitAsItSays(
@@ -229,7 +237,7 @@ package enum OperationFile {
             OperationFileError(kind: kind, file: file, line: line, reason: reason)
         }
         if bytes.isEmpty { throw error(.truncated, 1, "it is empty") }
-        guard let headerEnd = bytes.prefix(headerLimit).firstIndex(of: UInt8(ascii: "\n")) else {
+        guard let headerEnd = headerEnd(of: bytes) else {
             if bytes.count >= headerLimit {
                 throw error(.malformed, 1, "the header line is longer than \(headerLimit) bytes")
             }
