@@ -18,6 +18,14 @@ struct BytewiseTests {
         #expect(set.count == 2)
     }
 
+    @Test func `short texts are equal only if each byte is`() {
+        let letters = ["a", "b", "c", "\u{3}"]
+        let texts = letters + letters.flatMap { first in letters.map { first + $0 } } + [""]
+        for one in texts {
+            for other in texts { #expect(one.hasBytes(of: other) == Array(one.utf8).elementsEqual(other.utf8)) }
+        }
+    }
+
     static let changes: [(String, @Sendable (inout RequestBase.Values, String) -> Void)] = [
         ("url", { $0.url = "http://a/\($1)" }),
         ("method", { $0.method = $1 }),

@@ -20,11 +20,13 @@ struct NameWriter {
 
     mutating func write(_ text: StaticString) { text.withUTF8Buffer { for byte in $0 { write(byte) } } }
 
-    /// Writes exactly `digits` decimal digits, with leading zeros.
+    /// Writes exactly `digits` decimal digits, with leading zeros. The number is not negative, and fits into them.
     mutating func write(_ number: Int, digits: Int) {
-        var rest = number
-        for index in stride(from: count + digits - 1, through: count, by: -1) {
-            buffer[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+        var rest = UInt32(truncatingIfNeeded: number)
+        var index = count + digits
+        while index > count {
+            index -= 1
+            buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         }
         count += digits

@@ -23,6 +23,7 @@ struct RequestDraft: Hashable {
     /// Returns all header fields, including drainq's own.
     func headers(key: String, attempt: Int, version: String) throws(RequestError) -> [HeaderField] {
         var fields = headers
+        fields.reserveCapacity(headers.count + 4)
         func isGiven(_ name: StaticString) -> Bool { headers.contains { $0.isNamed(name) } }
         if let type = content.type, !isGiven("content-type") {
             fields.append(HeaderField(name: "Content-Type", value: type))

@@ -165,10 +165,8 @@ private struct LibcurlNeed: CustomStringConvertible {
 }
 
 extension String {
-    /// Whether the host of the url is an IPv6 literal.
-    fileprivate var hasBracketedHost: Bool {
-        utf8.drop { $0 != UInt8(ascii: ":") }.starts(with: "://[".utf8)
-    }
+    /// Whether the host of the url, behind `http://` or `https://`, is an IPv6 literal.
+    fileprivate var hasBracketedHost: Bool { utf8.prefix(9).contains(UInt8(ascii: "[")) }
 }
 
 extension Route {
