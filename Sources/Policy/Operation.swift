@@ -114,6 +114,14 @@ package struct Operation: Hashable, Sendable {
     }
 
     package var bodyLength: Int { bodyPart?.length ?? bytes.count }
+
+    // Another module would copy the whole header for one of its fields.
+
+    /// The file that is the body; `nil` for a body as given.
+    package var bodyFile: BodyFile? { header.bodyFile }
+
+    /// Whether the operation has header fields or a url of its own, which may be credentials.
+    package var mayHaveOwnCredentials: Bool { !header.headers.isEmpty || header.url != nil }
 }
 
 /// The record of one attempt: its result and the decision on it. One line of an operation file, after the body.

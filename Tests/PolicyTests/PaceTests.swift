@@ -7,14 +7,14 @@ struct PaceTests {
         var pace = Pace(interval: nil)
         for _ in 0..<3 {
             #expect(pace.wait(at: .seconds(1)) == .zero)
-            pace.begin(at: .seconds(1))
+            pace = pace.begun(at: .seconds(1))
         }
     }
 
     @Test func `the first attempt may begin at once, and each further attempt an interval later`() {
         var pace = Pace(interval: .milliseconds(50))
         #expect(pace.wait(at: .seconds(7)) == .zero)
-        pace.begin(at: .seconds(7))
+        pace = pace.begun(at: .seconds(7))
         #expect(pace.wait(at: .seconds(7)) == .milliseconds(50))
         #expect(pace.wait(at: .milliseconds(7030)) == .milliseconds(20))
         #expect(pace.wait(at: .milliseconds(7050)) == .zero)
@@ -22,17 +22,17 @@ struct PaceTests {
 
     @Test func `an early attempt counts from its due time, and a late attempt from its actual time`() {
         var pace = Pace(interval: .milliseconds(100))
-        pace.begin(at: .zero)
-        pace.begin(at: .milliseconds(20))
+        pace = pace.begun(at: .zero)
+        pace = pace.begun(at: .milliseconds(20))
         #expect(pace.wait(at: .milliseconds(20)) == .milliseconds(180))
-        pace.begin(at: .milliseconds(250))
+        pace = pace.begun(at: .milliseconds(250))
         #expect(pace.wait(at: .milliseconds(250)) == .milliseconds(100))
     }
 
     @Test func `after a quiet time there is no burst`() {
         var pace = Pace(interval: .seconds(1))
-        pace.begin(at: .zero)
-        pace.begin(at: .seconds(60))
+        pace = pace.begun(at: .zero)
+        pace = pace.begun(at: .seconds(60))
         #expect(pace.wait(at: .seconds(60)) == .seconds(1))
     }
 
@@ -46,7 +46,7 @@ struct PaceTests {
         for _ in 0..<200 {
             now += max(pace.wait(at: now), .milliseconds(Int.random(in: 0...60, using: &generator)))
             if pace.wait(at: now) > .zero { continue }
-            pace.begin(at: now)
+            pace = pace.begun(at: now)
             began.append(now)
         }
         for (first, later) in zip(began, began.dropFirst()) { #expect(later - first >= rate.interval) }

@@ -99,7 +99,7 @@ final class DestinationLimits {
 
     /// Records the start of an attempt.
     func begin(at elapsed: Duration) {
-        pace.begin(at: elapsed)
+        pace = pace.begun(at: elapsed)
     }
 
     /// Gives back the slots not needed by the attempts in flight.

@@ -16,8 +16,7 @@ extension Attempt {
     /// Returns what a report means. `absence`: why this machine has no network, if that made the attempt fail.
     func meaning(of report: SealedReport, _ absence: NetworkAbsence?, at now: Timestamp) -> Meaning {
         let repeated = maker.route.answers.contains(where: \.content.isAfterUnknown) ? repeated : []
-        var together = Classification.verdict(
-            on: report, route: maker.route, mayHaveArrived: repeated.count == members.count, now: now)
+        var together = maker.verdict(on: report, mayHaveArrived: repeated.count == members.count, at: now)
         if let absence { together = together.excused(by: absence, route: maker.route) }
         let each = maker.route.batch?.verdicts(
             on: report, members: members.map(\.operation.header.id), repeated: repeated, route: maker.route, now: now)

@@ -33,8 +33,7 @@ extension Dispatch {
             book.maker(of: $0.candidate.entry.name.type, to: $0.destination).leavesBodies
         }
         let outcomes = settling.spoolRun.take(together.map(\.candidate.entry), leavingBodies: leavesBodies)
-        taken.reserveCapacity(together.count)
-        for (operation, outcome) in zip(together, outcomes) { taken[operation.candidate.entry.name] = outcome }
+        taken += zip(together, outcomes).reversed().map { ($0.candidate.entry.name, $1) }
     }
 
     /// Puts back operations claimed by `takeTogether` and not begun.
@@ -48,7 +47,7 @@ extension Dispatch {
                 settling.setAside([name.id], because: error)
             }
         }
-        taken = [:]
+        taken = []
         settling.putBack(claims)
     }
 
@@ -56,7 +55,9 @@ extension Dispatch {
     private mutating func take(
         _ entry: Entry, _ maker: RequestMaker, from spoolRun: SpoolRun
     ) throws(SpoolError) -> SpoolRun.Taken? {
-        if !taken.isEmpty, let outcome = taken.removeValue(forKey: entry.name) { return try outcome.get() }
+        if let place = taken.lastIndex(where: { $0.name == entry.name }) {
+            return try taken.remove(at: place).outcome.get()
+        }
         return try spoolRun.take(entry, leavingBodies: maker.leavesBodies)
     }
 
@@ -179,7 +180,7 @@ extension Dispatch {
         let (mark, now) = (book.mark(attempt.credentials), clock.now())
         let (parking, settings) = (destination.state.parking, destination.settings)
         let withheld = attempt.members.filter { parking.withholds(mark, from: $0.name.id, settings, at: now) }
-        attempt.members.removeAll { member in withheld.contains { $0.name == member.name } }
+        attempt.members = attempt.members.filter { member in !withheld.contains { $0.name == member.name } }
         let status = parking.entries.last { $0.credentials == mark }?.status ?? 401
         withhold(withheld, because: Settling.refused(with: status))
         return !withheld.isEmpty
@@ -199,7 +200,7 @@ extension Dispatch {
         _ member: Member, _ attempt: Attempt
     ) throws(SpoolError) -> Bool {
         func settle(_ member: Member) throws(SpoolError) -> Bool {
-            guard let settlement = settling.unsent(member.operation, member.name, attempt.maker.route) else {
+            guard let settlement = attempt.maker.unsent(member.operation, member.name, at: clock.now()) else {
                 return false
             }
             try settleUnsent(member, settlement, Attempt(attempt, of: [member]))
@@ -253,9 +254,11 @@ extension Dispatch {
     private mutating func fill(_ attempt: Attempt) {
         let first = attempt.members[0].operation
         guard var draft = attempt.maker.batch(beginningWith: first) else { return }
+        var members = attempt.members
+        defer { attempt.members = members }
         while !draft.isFull {
             // At most doubles the batch: the run claims in vain, and has in memory, no more than it sends.
-            let count = settling.spoolRun.isSlowToTake ? min(draft.room, attempt.members.count) : 1
+            let count = settling.spoolRun.isSlowToTake ? min(draft.room, members.count) : 1
             var dequeued = queue.next(of: attempt.destination, type: first.header.type, atMost: count)[...]
             if dequeued.isEmpty { return }
             if dequeued.count > 1 { takeTogether(Array(dequeued)) }
@@ -269,7 +272,7 @@ extension Dispatch {
                     for other in dequeued { queue.putBack(other) }
                     return putBackTaken()
                 }
-                attempt.members.append(member)
+                members.append(member)
             }
         }
     }
@@ -315,7 +318,7 @@ extension Dispatch {
                 try settling.putBack(taken.claim)
                 return .impossible
             }
-            member.parts.append(Member.Part(claim: taken.claim, operation: stored.operation))
+            member.parts = member.parts + [Member.Part(claim: taken.claim, operation: stored.operation)]
             guard document.add(stored.operation) else { return .impossible }
         }
         guard let merged = document.merged() else { return .impossible }

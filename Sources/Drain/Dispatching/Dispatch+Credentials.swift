@@ -84,8 +84,9 @@ extension Dispatch {
         }
         if let last = destination.refusedFreshSecrets, now < last + SecretStore.commandRetryInterval { return false }
         let runsCommand = attempt.maker.route.headersCommand != nil
-        if attempt.secrets.values.isEmpty, !runsCommand { return false }
-        let refresh = { [look = world.credentials.refresh, secrets = attempt.secrets] in look(secrets) || runsCommand }
+        let secrets = attempt.secrets
+        if secrets.values.isEmpty, !runsCommand { return false }
+        let refresh = { [look = world.credentials.refresh] in look(secrets) || runsCommand }
         if world.credentials.waitsBeside {
             countBegun(destination)
             wait(attempt, for: CredentialWork { $0.hasChanged = refresh() }, report)

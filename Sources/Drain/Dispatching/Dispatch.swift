@@ -22,8 +22,8 @@ struct Dispatch: ~Copyable {
     var given: Member?
     /// Whether an operator names the operations, and so overrides that they are parked.
     let ignoresParking: Bool
-    /// Operations claimed and read together, and not used yet.
-    var taken: [EntryName: Result<SpoolRun.Taken?, SpoolError>] = [:]
+    /// Operations claimed and read together, and not used yet, the next one last.
+    var taken: [(name: EntryName, outcome: Result<SpoolRun.Taken?, SpoolError>)] = []
     /// The attempts in flight by ticket.
     private(set) var inFlight: [Int: Attempt] = [:]
     /// The attempts that wait for credentials, by ticket.
@@ -252,12 +252,12 @@ struct Dispatch: ~Copyable {
             case .failure(let refusal):
                 countEnded(destination)
                 return refuse(attempt, because: refusal)
-            case .success(let made):
+            case .success(let request):
                 if putBackWithheld(attempt) {
                     // The request of the remaining operations is another one.
                     return attempt.members.isEmpty ? countEnded(destination) : send(attempt)
                 }
-                try sender.submit(made.request, of: attempt, from: settling.spoolRun)
+                try sender.submit(request, of: attempt, from: settling.spoolRun)
             }
         } catch {
             countEnded(destination)
@@ -269,7 +269,7 @@ struct Dispatch: ~Copyable {
         inFlight[sender.submitted] = attempt
         tally.summary.mostInFlight = max(tally.summary.mostInFlight, inFlight.count)
         destination.limits.begin(at: tally.elapsed)
-        sender.pace.begin(at: tally.elapsed)
+        sender.pace = sender.pace.begun(at: tally.elapsed)
     }
 
     // MARK: - Waiting

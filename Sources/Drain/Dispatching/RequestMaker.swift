@@ -70,6 +70,35 @@ final class RequestMaker {
         gzip = world.gzip
     }
 
+    // MARK: - Decisions
+
+    // Within the maker the route is not copied for a call.
+
+    /// Returns the settlement of an operation that must not be sent, because it has expired or could do harm when sent
+    /// again; `nil` if it may be sent.
+    func unsent(_ operation: Operation, _ name: EntryName, at now: Timestamp) -> Settlement? {
+        Settlement.decide(onExpiryOf: operation, route: route, now: now)
+            ?? Settlement.decide(onAmbiguityOf: operation, name: name, route: route, now: now)
+    }
+
+    /// Returns the verdict on a report for all operations of its request.
+    func verdict(on report: SealedReport, mayHaveArrived: Bool, at now: Timestamp) -> Verdict {
+        Classification.verdict(on: report, route: route, mayHaveArrived: mayHaveArrived, now: now)
+    }
+
+    /// Decides what becomes of an operation by the verdict on its answer.
+    func settlement(
+        of member: Member, _ answer: AttemptAnswer, as verdict: Verdict, keepsDelivered: Bool, at now: Timestamp,
+        using chance: SharedGenerator
+    ) -> Settlement {
+        let attempt = answer.attempt
+        var chance = chance
+        return Settlement.decide(
+            on: answer.report, verdict: verdict, of: member.operation, name: member.name, route: route,
+            inBatch: attempt.isShared || attempt.members.count > 1, keepsDelivered: keepsDelivered,
+            start: attempt.began, now: now, using: &chance)
+    }
+
     /// Returns the number of attempts that an operation gets in all, see `Route`; `nil` if nothing limits them. Most
     /// answers are of one kind, whose number is counted once.
     func attemptsAllowed(after records: [AttemptRecord], _ last: AttemptRecord, counted: Int) -> Int? {
@@ -108,7 +137,7 @@ final class RequestMaker {
     func unsigned(for operations: [Operation], attempt: Int) throws(RequestError) -> Made {
         let files = try operations.first.map { (first) throws(RequestError) in try form.secretFiles(of: first) }
         let secrets = secretNames.isEmpty ? .none : credentials.values(secretNames, files ?? [:])
-        let request =
+        var request =
             operations.count == 1
             ? try form.request(
                 for: operations[0], attempt: attempt, version: version, settings: settings, secrets: secrets,
@@ -117,10 +146,9 @@ final class RequestMaker {
                 for: operations, attempt: attempt, version: version, settings: settings, secrets: secrets,
                 available: available, base: lastBase)
         lastBase = request.base
-        let made = Made(request, secrets, credentials(of: operations, secrets))
         // Compressed first: signatures cover the bytes that are sent.
-        try made.request.compress(by: route.compress, gzip)
-        return made
+        try request.compress(by: route.compress, gzip)
+        return Made(request, secrets, credentials(of: operations, secrets))
     }
 
     /// Gives a request the fields that the route's command has given, and its signature.
@@ -153,7 +181,7 @@ final class RequestMaker {
 
     private func credentials(of operations: [Operation], _ secrets: SecretValues) -> RequestCredentials {
         let mayHaveOwn =
-            form.fillsInCredentials || operations.contains { !$0.header.headers.isEmpty || $0.header.url != nil }
+            form.fillsInCredentials || operations.contains(where: \.mayHaveOwnCredentials)
         if !mayHaveOwn, let last = lastCredentials, last.secrets == secrets.$values { return last.credentials }
         let credentials = form.credentials(of: operations, secrets: secrets, sources: sources)
         if !mayHaveOwn { lastCredentials = (secrets.$values, credentials) }

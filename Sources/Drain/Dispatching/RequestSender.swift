@@ -62,7 +62,7 @@ final class RequestSender {
     }
 
     /// Makes the request of an attempt, or returns why none can be made. Throws if no attempt can be made at all.
-    func request(for attempt: Attempt) throws(SinkError) -> Result<RequestMaker.Made, RequestError> {
+    func request(for attempt: Attempt) throws(SinkError) -> Result<OutgoingRequest, RequestError> {
         let made: RequestMaker.Made
         do throws(RequestError) {
             let signature = if let signature = attempt.signature { signature } else { try signed(attempt) }
@@ -73,13 +73,14 @@ final class RequestSender {
         } catch {
             return .failure(error)
         }
-        made.request.destination = attempt.destination.name
-        made.request.needsHTTP1 = attempt.destination.control.needsHTTP1(at: world.now())
-        if let defect = try attempt.maker.fitTransport(of: &made.request, to: open()) {
+        var request = made.request
+        request.destination = attempt.destination.name
+        request.needsHTTP1 = attempt.destination.control.needsHTTP1(at: world.now())
+        if let defect = try attempt.maker.fitTransport(of: &request, to: open()) {
             return .failure(.noTransport(reason: defect))
         }
-        adjust(&made.request)
-        return .success(made)
+        adjust(&request)
+        return .success(request)
     }
 
     /// Returns the work for which an attempt waits beside the deliveries before its request can be made; `nil` if there
@@ -186,7 +187,7 @@ final class RequestSender {
 
     private func unsignedRequest(for attempt: Attempt) throws(RequestError) -> RequestMaker.Made {
         let operations = try attempt.members.map { (member) throws(RequestError) in
-            guard let file = member.operation.header.bodyFile else { return member.operation }
+            guard let file = member.operation.bodyFile else { return member.operation }
             var operation = member.operation
             operation.header.bodyFile = try sendable(file)
             return operation

@@ -4,6 +4,7 @@ import Spool
 /// The summary of a run in progress, and the reporter of its events.
 final class RunTally {
     var summary: RunSummary
+    private var timeSpent: TimeSpent
     /// Whether the run has lost its lock: other runs may have taken over its claims.
     private(set) var hasLostLock = false
     /// The last reported error with an operation or a file.
@@ -20,7 +21,8 @@ final class RunTally {
         self.clock = clock
         self.report = report
         started = clock.instant()
-        summary = RunSummary(startedAt: clock.now(), timeSpent: TimeSpent(now: started))
+        timeSpent = TimeSpent(now: started)
+        summary = RunSummary(startedAt: clock.now(), timeSpent: timeSpent)
     }
 
     func tell(_ event: RunEvent) { report(event) }
@@ -30,7 +32,7 @@ final class RunTally {
     /// Begins an activity. Returns the activity before, for the caller to begin again later.
     @discardableResult
     func begin(_ activity: TimeSpent.Activity) -> TimeSpent.Activity {
-        summary.timeSpent.begin(activity, now: clock.instant())
+        timeSpent.begin(activity, now: clock.instant())
     }
 
     /// The duration of the run so far.
@@ -141,6 +143,7 @@ final class RunTally {
     func summary(deferred: Int) -> RunSummary {
         var summary = summary
         summary.deferred = deferred
+        summary.timeSpent = timeSpent
         summary.timeSpent.end(now: clock.instant())
         summary.duration = elapsed
         return summary

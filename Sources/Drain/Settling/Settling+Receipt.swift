@@ -27,8 +27,12 @@ extension Settling {
         if !settlement.kept.isEmpty, let chain = attempt.maker.route.chainOrNone(of: member.operation) {
             settlement.record.kept = ChainValues(chain: chain, kept: settlement.kept)
         }
-        let parts = member.parts.map { ($0.claim, ofPart(of: member, settlement).record) }
-        return try spoolRun.receipt(of: request, for: parts + [(claim, settlement.record)], keep: keep)
+        var deliveries = [(claim: claim, record: settlement.record)]
+        if !member.parts.isEmpty {
+            let record = ofPart(of: member, settlement).record
+            deliveries.insert(contentsOf: member.parts.map { ($0.claim, record) }, at: 0)
+        }
+        return try spoolRun.receipt(of: request, for: deliveries, keep: keep)
     }
 
     /// Decides what becomes of an operation. No copy is kept for a submitter.
@@ -37,11 +41,9 @@ extension Settling {
         using chance: SharedGenerator
     ) -> Settlement {
         let attempt = answer.attempt
-        var chance = chance
-        var settlement = Settlement.decide(
-            on: answer.report, verdict: verdict, of: member.operation, name: member.name, route: attempt.maker.route,
-            inBatch: attempt.isShared || attempt.members.count > 1,
-            keepsDelivered: configuration.retention.delivered > .zero, start: attempt.began, now: now, using: &chance)
+        var settlement = attempt.maker.settlement(
+            of: member, answer, as: verdict, keepsDelivered: configuration.retention.delivered > .zero, at: now,
+            using: chance)
         if answer.isUnsent { settlement.record.error = nil }
         if hasSubmitter, case .delivered = settlement.disposition { settlement.disposition = .delivered(keep: false) }
         return settlement

@@ -137,14 +137,6 @@ struct Settling: ~Copyable {
         try apply(settlement, member, attempt, isSent: false)
     }
 
-    /// Returns the settlement of an operation that must not be sent, because it has expired or could do harm when sent
-    /// again; `nil` if it may be sent.
-    func unsent(_ operation: Operation, _ name: EntryName, _ route: Route) -> Settlement? {
-        let now = world.now()
-        return Settlement.decide(onExpiryOf: operation, route: route, now: now)
-            ?? Settlement.decide(onAmbiguityOf: operation, name: name, route: route, now: now)
-    }
-
     /// Sets aside an operation that could not be settled. Ends the run, unless the disk is full or another process
     /// keeps the names lock.
     mutating func setAside(_ member: Member, _ error: SpoolError) {

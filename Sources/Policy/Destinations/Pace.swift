@@ -12,9 +12,12 @@ package struct Pace: Sendable {
     /// Returns how long the next attempt must wait from `elapsed` on; zero if it may begin now.
     package func wait(at elapsed: Duration) -> Duration { max(.zero, (next ?? elapsed) - elapsed) }
 
-    /// Notes that an attempt begins. Missed starts are not made up for: after a quiet time there is no burst.
-    package mutating func begin(at elapsed: Duration) {
-        guard isSpaced else { return }
-        next = max(next ?? elapsed, elapsed) + interval
+    /// Returns the spacing after an attempt begins. Missed starts are not made up for: after a quiet time there is no
+    /// burst.
+    package func begun(at elapsed: Duration) -> Pace {
+        guard isSpaced else { return self }
+        var pace = self
+        pace.next = max(next ?? elapsed, elapsed) + interval
+        return pace
     }
 }
