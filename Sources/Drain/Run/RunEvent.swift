@@ -1,8 +1,8 @@
 package import Policy
 package import Spool
 
-/// An event during a run.
-package enum RunEvent: Sendable {
+/// An event during a run. Each observer copies it, so it is a single reference.
+package indirect enum RunEvent: Sendable {
     /// The number of operations about to be attempted, and the number due beyond the limit.
     case chosen(Int, leftDue: Int)
     case attempted(AttemptEvent)
