@@ -373,6 +373,22 @@ struct OperationSenderTests {
         #expect(stored.operation.attempts.count == 4)
     }
 
+    @Test func `an attempt whose record has no room is followed by the next`() throws {
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
+        var calls = SystemCalls.real
+        calls.open = { (directory, path, flags, mode) throws(Errno) in
+            if flags & O_APPEND != 0, String(cString: path).hasPrefix("claimed/") { throw Errno(ENOSPC) }
+            return try SystemCalls.real.open(directory, path, flags, mode)
+        }
+        var requests = 0
+        let full = try SpoolDirectory(opening: bench.directory.path, system: calls)
+        let result = try bench.send("a", in: full, retryWithin: .seconds(35)) { _ in
+            requests += 1
+            return requests == 1 ? .failure(.timeout, detail: "") : .status(204)
+        }
+        #expect(result.word == "delivered" && requests == 2)
+    }
+
     @Test func `a refusal after a retry is a failure, too`() throws {
         bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
         var requests = 0

@@ -150,7 +150,7 @@ struct SendRun: ~Copyable {
         } while dispatch.settling.outcome == nil && destination.control.isLeftForNow && dispatch.stop.waits(for: .zero)
             && !tally.hasEnded
         guard let outcome = dispatch.settling.outcome else { return try wait(without: destination) }
-        return step(after: outcome.event, isApplied: outcome.isApplied)
+        return step(after: outcome.event, isApplied: outcome.isApplied, outcome.entry)
     }
 
     /// Whether the operation overtakes no other. False if unknown: the operation then waits in the queue.
@@ -165,7 +165,7 @@ struct SendRun: ~Copyable {
     }
 
     /// Takes in what an attempt made of the operation.
-    private mutating func step(after event: AttemptEvent, isApplied: Bool) -> Step {
+    private mutating func step(after event: AttemptEvent, isApplied: Bool, _ entry: Entry?) -> Step {
         let settlement = event.settlement
         var postponement = postponement(isApplied ? .deferred : .broken, settlement.reason)
         postponement.last = settlement.record
@@ -179,8 +179,9 @@ struct SendRun: ~Copyable {
             return .wait(postponement, next: nil)
         case .deferred(let due, let countsAttempt):
             guard isApplied else { return .wait(postponement, next: nil) }
-            member.name = member.name.deferred(until: due, countsAttempt: countsAttempt)
-            state = .deferred
+            (state, member.name) = (.deferred, member.name.deferred(until: due, countsAttempt: countsAttempt))
+            // The name of a file also says what its record has no room for.
+            if let entry { (state, member.name) = (entry.state, entry.name) }
             member.operation.attempts.append(settlement.record)
             let next = world.clock.instant() + max(.zero, due - world.now())
             return .wait(postponement, next: settlement.rule.allowsRetry ? next : nil)

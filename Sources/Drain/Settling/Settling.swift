@@ -25,9 +25,9 @@ struct Settling: ~Copyable {
     var hasToListAgain = false
     /// Whether there was room to keep values, and until when this counts; `nil` before the first check.
     var roomToKeep: (isThere: Bool, until: ContinuousClock.Instant)?
-    /// What the last attempt made of the submitter's operation, and whether its file is as this says; `nil` before an
-    /// attempt.
-    var outcome: (event: AttemptEvent, isApplied: Bool)?
+    /// What the last attempt made of the submitter's operation, whether its file is as this says, and where the file is;
+    /// `nil` before an attempt.
+    var outcome: (event: AttemptEvent, isApplied: Bool, entry: Entry?)?
     /// The outcomes not applied to the files yet, of operations without an order.
     private var decided: [Decision] = []
     /// The receipts of operations whose files are still as they were.
@@ -128,12 +128,12 @@ struct Settling: ~Copyable {
         if verdict.outcome == .deferred, case .failed(let countsAttempt) = settlement.disposition {
             settlement.disposition = .deferred(until: now, countsAttempt: countsAttempt)
         }
-        outcome = (AttemptEvent(of: member, settlement, answer.attempt), isApplied: false)
+        outcome = (AttemptEvent(of: member, settlement, answer.attempt), isApplied: false, entry: nil)
     }
 
     /// Settles an operation without a request.
     mutating func settleUnsent(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
-        if hasSubmitter { outcome = (AttemptEvent(of: member, settlement, attempt), isApplied: true) }
+        if hasSubmitter { outcome = (AttemptEvent(of: member, settlement, attempt), isApplied: true, entry: nil) }
         try apply(settlement, member, attempt, isSent: false)
     }
 
@@ -251,7 +251,8 @@ struct Settling: ~Copyable {
         switch settled {
         case .quarantined(let item): tally.quarantined(item)
         case .unkept(let error): tally.inputOutput(error)
-        case .gone, .moved, nil: break
+        case .moved(let entry): outcome?.entry = entry
+        case .gone, nil: break
         }
         syncPace.settled()
         tally.settled(AttemptEvent(of: member, settlement, attempt), isSent: isSent)
