@@ -158,6 +158,18 @@ struct ExportTests {
         #expect(Set(receiver.requests().suffix(2).map(\.text)) == ["{\"v\":2,\"n\":1}", "{\"v\":2,\"n\":2}"])
     }
 
+    @Test func `import --replace says that an operation was delivered, and proposes no second delivery`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let id = try #require(try queue.run("add", input: numbered(1)).lines.first)
+        let exported = try queue.run("export").output
+        #expect(try queue.run("run").status == 0)
+        let replaced = try queue.run("import", "--replace", input: exported)
+        #expect(replaced.status == 1 && replaced.lines.isEmpty)
+        #expect(replaced.error == "drainq: error: '\(id)': it was delivered, and was not replaced\n")
+    }
+
     @Test func `import --replace refuses changes outside of the content, with a hint`() throws {
         let queue = try Drainq()
         try queue.run("add", "--type", "crm", input: "1\n")

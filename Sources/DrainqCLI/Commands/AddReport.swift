@@ -23,6 +23,8 @@ final class AddReport {
     private(set) var enteredIDs: [String] = []
     private(set) var replacedIDs: [String] = []
     private(set) var replaced = 0
+    /// The operations of the batch that were to be replaced, and have left the queue.
+    private var gone: [OperationID] = []
     /// Whether the queue has answered for a part of the input.
     private var hasAdded = false
 
@@ -43,7 +45,10 @@ final class AddReport {
         var adder = Adder(to: queue.queue.spool, { queue.renewed().configuration }, options, clock: .ofProcess) {
             event in
             self.take(event)
-            if case .batchEnded = event { queue.queue.record(self.takeRemoved()) }
+            if case .batchEnded = event {
+                self.reportGone(from: queue.queue.spool)
+                queue.queue.record(self.takeRemoved())
+            }
         }
         do {
             try work(&adder)
@@ -120,6 +125,28 @@ final class AddReport {
         Messages.warning("'\(id)': \(reason)", hint: pasted("show", id))
     }
 
+    /// Reports the operations that have left the queue, and how each ended. Reads the endings once a batch.
+    private func reportGone(from spool: SpoolDirectory) {
+        if gone.isEmpty { return }
+        applying.insert(.failed)
+        // try?: the report lacks how they ended.
+        let endings = (try? spool.endings(of: Set(gone)).last) ?? [:]
+        for id in gone {
+            let how =
+                switch endings[id] {
+                case .delivered: "it was delivered"
+                case .event(let event): "it \(Waiting.words(event).1)"
+                case nil: "it is not in the queue any more"
+                }
+            let reason = "\(how), and was not replaced"
+            if isJSON { JSONLine.write(AddResult(id: id.description, error: reason)) }
+            let isDelivered = if case .delivered = endings[id] { true } else { false }
+            Messages.error(
+                "'\(id)': \(reason)", hint: isDelivered ? nil : "'\(pasted("import"))' without --replace adds it")
+        }
+        gone = []
+    }
+
     private func answer(_ submission: Submission, _ result: Acceptance, _ place: GivenValue.Place, replaces: Bool) {
         let id = submission.header.id.description
         switch result {
@@ -149,11 +176,7 @@ final class AddReport {
             }
         case .inFlight: keptOut(id, "it is in flight, and was not replaced")
         case .isBeingSent: keptOut(id, "another process sends or drops an operation of this id: not \(verb)ed")
-        case .isGone:
-            applying.insert(.failed)
-            let reason = "it is not in the queue any more, and was not replaced"
-            if isJSON { JSONLine.write(AddResult(id: id, error: reason)) }
-            Messages.error("'\(id)': \(reason)", hint: "'\(pasted("import"))' without --replace adds it")
+        case .isGone: gone.append(submission.header.id)
         case .rejected(let limit):
             applying.insert(.inputOutput)
             if isJSON { JSONLine.write(AddResult(error: "\(limit)", source: place.source, line: place.line)) }

@@ -285,7 +285,8 @@ struct Waiting {
         return ending.createdAt.map { $0 >= entry.name.createdAt } ?? false && ending.at >= first - departure
     }
 
-    private static func words(_ ending: LogEvent) -> (WaitResult.Outcome, String) {
+    /// Returns how an operation left the queue without a delivery.
+    static func words(_ ending: LogEvent) -> (WaitResult.Outcome, String) {
         switch ending.kind {
         case .evicted: (.evicted, "was evicted: the queue was full, and limits.whenFull is dropOldest")
         case .superseded: (.superseded, "is superseded\(ending.cause.map { ": '\($0)' replaced it" } ?? "")")
