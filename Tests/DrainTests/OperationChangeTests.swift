@@ -95,6 +95,15 @@ struct OperationChangeTests {
         #expect(try bench.names(.new).count == (withFollowers ? 0 : 2))
     }
 
+    @Test func `a retry of an operation behind a dead letter is refused, except with the dead letter`() throws {
+        bench.configuration.defaultRoute.ordering = .key
+        bench.configuration.defaultRoute.onFailure = .hold
+        try bench.add(2) { $0.key = "k" }
+        _ = try bench.run { _ in .status(404) }
+        #expect(try change(.retry(), filter([.held], isStrict: true)) == ["default-1 isHeldBehind(default-0)"])
+        #expect(try change(.retry(), targets("default-1", "default-0")) == ["default-1", "default-0", "1 released"])
+    }
+
     @Test func `followers are dropped only with the failed operation that holds them`() throws {
         nonisolated(unsafe) var beforeFirstDrop: (() -> Void)?
         let real = SystemCalls.real

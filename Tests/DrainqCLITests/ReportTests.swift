@@ -14,6 +14,19 @@ struct ReportTests {
         Terminal(columns: columns, lines: 24, hasColour: colour)
     }
 
+    @Test func `a newer value is not to be replaced, and an expired operation is edited before its retry`() {
+        let newer = OperatorAction.Objection.isSuperseded(by: OperationID("new")!)
+        #expect(newer.words == "'new' is a newer value of its key")
+        #expect(
+            newer.way(for: "old")
+                == "the newer value replaces it when it is delivered; 'drainq retry --as-newest old' sends this older value instead"
+        )
+        #expect(
+            OperatorAction.Objection.hasExpired(isOwn: true).way(for: "a")
+                == "drainq export a, another 'expiresAt', and drainq import --replace | drainq retry -")
+        #expect(OperatorAction.Objection.isHeldBehind(OperationID("b")!).way(for: "a") == "drainq retry b")
+    }
+
     // MARK: - Tables
 
     private let table = Table(

@@ -580,6 +580,9 @@ struct OperatorTests {
         #expect(
             shown.contains("held: held behind '\(ids[0])', which failed: 'drainq retry \(ids[0])' sends that one first")
         )
+        let refused = try queue.run("retry", "--state", "held")
+        #expect(refused.status == 1 && refused.lines.isEmpty && refused.error.contains("drainq retry \(ids[0])"))
+        #expect(try !queue.run("retry", "--all", "--dry-run").error.contains("--state held"))
         let row = try #require(try queue.operations(["--state", "held"]).first?["waitsFor"] as? [String: Any])
         #expect(row["what"] as? String == "failed" && row["id"] as? String == ids[0])
         let dropped = try queue.run("drop", ids[0])

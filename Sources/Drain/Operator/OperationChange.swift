@@ -80,9 +80,9 @@ package struct OperationChange {
         let before = try heldBehindFailed()
         var released = before
         defer { reportReleased(released) }
+        let chosen = Set(entries.map(\.name.id) + items.compactMap(\.name?.id))
         // Drops the newest first: a run beside the change, or after its early end, sends no follower without its head.
         if case .drop(let withFollowers) = action {
-            let chosen = Set(entries.map(\.name.id) + items.compactMap(\.name?.id))
             if withFollowers {
                 let followers = before.values.filter { chosen.contains($0.failed) }.map(\.entry)
                 released = before.filter { !chosen.contains($0.value.failed) }
@@ -92,8 +92,10 @@ package struct OperationChange {
                 entries.sort { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) }
             }
         }
+        // A failed operation that changes too may release those behind it.
+        let kept = before.filter { !$0.value.entry.name.isHeld && !chosen.contains($0.value.failed) }
         for start in stride(from: 0, to: entries.count, by: Self.batchSize) {
-            try change(entries[start..<min(start + Self.batchSize, entries.count)])
+            try change(entries[start..<min(start + Self.batchSize, entries.count)], behind: kept.mapValues(\.failed))
         }
         try changeQuarantined(items)
     }
@@ -167,13 +169,17 @@ package struct OperationChange {
 
     // MARK: - Operations
 
-    /// Changes operations with shared syncs.
-    private mutating func change(_ batch: some Sequence<Entry>) throws(SpoolError) {
+    /// Changes operations with shared syncs. `failed`: the failed operations that hold others, by the held ones.
+    private mutating func change(
+        _ batch: some Sequence<Entry>, behind failed: [OperationID: OperationID]
+    ) throws(SpoolError) {
         var done: [(entry: Entry, due: Timestamp?)] = []
         var refused: [(entry: Entry, objection: OperatorAction.Objection)] = []
         func change(_ entry: Entry, _ newer: OperationID?) throws(SpoolError) {
             if let objection = action.objection(to: entry) {
                 refused.append((entry, objection))
+            } else if case .retry = action, let failed = failed[entry.name.id] {
+                refused.append((entry, .isHeldBehind(failed)))
             } else if let newer {
                 refused.append((entry, .isSuperseded(by: newer)))
             } else if let objection = try perform(on: entry) {

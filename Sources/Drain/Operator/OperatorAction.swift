@@ -36,6 +36,8 @@ package enum OperatorAction: Hashable, Sendable {
         case isHeld
         /// The operation is not held by itself. A destination or a failed operation may hold it.
         case isNotHeld
+        /// This failed operation holds it, and would go on to.
+        case isHeldBehind(OperationID)
         /// A run was faster.
         case isClaimed
         /// The operation is in another state now.

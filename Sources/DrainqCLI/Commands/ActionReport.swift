@@ -58,7 +58,8 @@ extension ActionOptions {
         let filter = OperationFilter(states: [.held, .claimed])
         let known = try queue.knownDestinations()
         let entries = action.states.contains(.held) ? [] : try queue.spool.entries(filter, known).entries
-        let held = entries.count { !$0.isInFlight }
+        // A retry ends only their own holds.
+        let held = entries.count { !$0.isInFlight && $0.name.isHeld }
         let quarantined = try queue.spool.quarantined().count
         for (count, what, state) in [(held, "held operation", ShownState.held), (quarantined, "file", .quarantined)]
         where count > 0 {
@@ -130,24 +131,16 @@ private final class ActionReport {
         case .refused(let entry, let objection):
             let id = entry.name.id.description
             if entry.hasFailed { note { try SeenFiles.mark(of: entry, in: queue.spool) } }
-            let command: String? =
-                switch objection {
-                case .isClaimed, .isGone: nil
-                case .isSuperseded, .hasExpired(isOwn: false): pasted("retry", "--as-newest", id)
-                case .hasExpired(isOwn: true):
-                    "\(pasted("export", id)), another 'expiresAt', and \(pasted("import", "--replace"))"
-                case .state, .isHeld, .isNotHeld, .hasMoved, .isReplaced, .isDamaged: remedy(entry)
-                }
-            fail(id, objection.words, hint: command ?? (objection == .isGone ? nil : pasted("show", id)))
+            let way = objection.way(for: id) ?? (objection == .isClaimed ? nil : remedy(entry))
+            fail(id, objection.words, hint: objection == .isGone ? nil : way ?? pasted("show", id))
         case .changedFile(let item, let due):
             printChanged(ActionResult(state: QueueState.quarantine.word, path: item.place, due: due), item.place)
         case .refusedFile(let item, let reason):
             note { try SeenFiles.mark(of: item, in: queue.spool) }
             fail(item.place, reason ?? "it is quarantined", hint: again(item) ?? pasted("show", item.fileName))
         case .supersededFile(let item, let newer):
-            fail(
-                item.place, OperatorAction.Objection.isSuperseded(by: newer).words,
-                hint: pasted("retry", "--as-newest", item.fileName))
+            let objection = OperatorAction.Objection.isSuperseded(by: newer)
+            fail(item.place, objection.words, hint: objection.way(for: item.fileName))
         case .fileGone(let item): fail(item.place, OperatorAction.Objection.isGone.words, hint: nil)
         case .madeRoom(let accepted):
             evicted += accepted.evicted.map(\.name)
@@ -213,7 +206,22 @@ extension OperatorAction.Objection {
         case .isGone: "it is not there any more"
         case .isReplaced: "another operation has taken its place"
         case .isSuperseded(let newer): "'\(newer)' is a newer value of its key"
+        case .isHeldBehind(let failed): "it is held behind '\(failed)', which failed"
         case .hasExpired: "it has expired, and a run would fail it again"
+        }
+    }
+
+    /// What an operator can do instead, for the operation or file of this name; `nil` if the objection does not say.
+    func way(for name: String) -> String? {
+        switch self {
+        case .isSuperseded:
+            "the newer value replaces it when it is delivered; "
+                + "'\(pasted("retry", "--as-newest", name))' sends this older value instead"
+        case .hasExpired(isOwn: false): pasted("retry", "--as-newest", name)
+        case .hasExpired(isOwn: true):
+            "\(pasted("export", name)), another 'expiresAt', and \(pasted("import", "--replace")) | \(pasted("retry", "-"))"
+        case .isHeldBehind(let failed): pasted("retry", failed.description)
+        case .state, .isHeld, .isNotHeld, .isClaimed, .hasMoved, .isGone, .isDamaged, .isReplaced: nil
         }
     }
 }

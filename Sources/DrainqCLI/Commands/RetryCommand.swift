@@ -40,7 +40,7 @@ struct RetryCommand: Command {
         quarantine is read again as it was read at first, by the same command with the same options; if it is an \
         operation now, it goes back, and if not, it stays, and the command reports the reason. If the command does not \
         know how the file is to be read, it says what to type. It leaves alone what has expired: a run would fail it \
-        again.
+        again. It refuses an operation that is held behind a failed one.
         """,
         operands: .selection,
         states: [.failed, .deferred, .held],
