@@ -215,7 +215,8 @@ struct ChainTests {
         let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
         var view = try QueueView(bench.spool, bench.configuration, known, at: bench.now)
         let waiting = try #require(try bench.names(.new).first { $0.type == .default })
-        #expect(try view.unserved("id", of: Entry(state: .new, name: waiting))?.count == 1)
+        let unserved = try #require(try view.unserved("id", of: Entry(state: .new, name: waiting)))
+        #expect(unserved.count == 1 && unserved.behind?.description == "create-1")
         bench.pass(.seconds(86_401))
         for _ in 0..<2 { _ = try bench.run(answer: serve) }
         #expect(try bench.names(.failed).map(\.id) == [waiting.id] && bench.names(.new).isEmpty)

@@ -1,8 +1,8 @@
 import Delivery
-import Drain
 import Spool
 import Testing
 
+@testable import Drain
 @testable import DrainqCLI
 @testable import Policy
 
@@ -146,12 +146,32 @@ struct ReportTests {
         #expect(empty.words.lede == "Last delivery: 11:59, 1m ago. Last run: 5s ago.")
     }
 
+    @Test func `an operation whose create stands behind it is to be dropped and added again`() {
+        var unserved = Unserved("id", of: EntryName(createdAt: Self.now, id: OperationID("u")!, type: .default))
+        (unserved.count, unserved.behind) = (1, OperationID("c"))
+        var status = QueueStatus(of: [], at: Self.now)
+        status.health.unserved = unserved
+        #expect(status.words.text == "1 operation waits for '{kept.id}', and the one that would leave it stands behind")
+        #expect(status.words.lede == "Drop what waits, and add it again: it then stands behind the other one.")
+        let sentence = WaitReason.unserved(unserved).sentence(Self.now, id: unserved.first, destination: "crm")
+        #expect(sentence.contains("only 'c' leaves, and that one stands behind it: 'drainq drop u' removes this one"))
+    }
+
     @Test func `what is due beside a failure waits for the next run, not for its time`() {
         var status = QueueStatus(of: [], at: Self.now)
         (status.health.newFailed, status.health.states) = (1, [.failed: 1, .new: 2])
         #expect(status.words.lede.hasSuffix("2 others wait for their time."), "\(status.words.lede)")
         status.health.due = 1
         #expect(status.words.lede.hasSuffix("2 others wait for the next run."), "\(status.words.lede)")
+    }
+
+    @Test func `what is paused beside a failure waits for no time`() {
+        var row = QueueCount.DestinationCount(
+            Destination(named: "crm"), DestinationState { $0.isPaused = true }, .blocked(Availability.Block(.paused)))
+        row.operations = [.new: 2]
+        var status = QueueStatus(of: [row], at: Self.now)
+        (status.health.newFailed, status.health.states[.failed]) = (1, 1)
+        #expect(status.words.lede.hasSuffix("2 others wait; crm is paused."), "\(status.words.lede)")
     }
 
     @Test func `a time ahead of the clock is no time that is over, and none to come`() {

@@ -9,10 +9,12 @@ package struct Unserved: Hashable, Sendable {
     package var first: OperationID
     /// The failed operation that would have left the value; `nil` if there is none in the queue.
     package var failed: OperationID?
+    /// The operation that would leave the value, but stands behind these in their sequence; `nil` if there is none.
+    package var behind: OperationID?
     /// The creation of the oldest operation.
     fileprivate var oldest: Timestamp
 
-    fileprivate init(_ name: String, of first: EntryName) {
+    init(_ name: String, of first: EntryName) {
         (self.name, self.first, oldest) = (name, first.id, first.createdAt)
     }
 }
@@ -45,9 +47,14 @@ struct KeptLacks {
     ) {
         for chain in chain.map({ [$0] }) ?? Array(values.keys) {
             for (lack, unserved) in values[chain] ?? [:] where names.contains(lack.name) {
-                // What stands behind an operation in its line cannot leave the value.
-                if !hasFailed, let line, lack.line == line, unserved.oldest < name.createdAt { continue }
-                if hasFailed { values[chain]?[lack]?.failed = name.id } else { values[chain]?[lack] = nil }
+                if hasFailed {
+                    values[chain]?[lack]?.failed = name.id
+                } else if let line, lack.line == line, unserved.oldest < name.createdAt {
+                    // What stands behind an operation in its line cannot leave the value.
+                    values[chain]?[lack]?.behind = name.id
+                } else {
+                    values[chain]?[lack] = nil
+                }
             }
         }
     }

@@ -20,8 +20,8 @@ package enum WaitReason: Hashable {
     case failed(OperationID)
     /// No answer has left the value of this name for its key.
     case kept(String)
-    /// The same, and no operation of the queue can leave it any more; the failed one that would have, if any.
-    case unserved(String, failed: OperationID?)
+    /// The same, and no operation of the queue can leave the value any more.
+    case unserved(Unserved)
     case destination(Availability.Block)
     /// The machine has no network, or not the network or power that the configuration asks for. In words.
     case conditions(String)

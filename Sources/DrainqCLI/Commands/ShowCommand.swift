@@ -104,7 +104,7 @@ private struct Showing {
                 waiting = .secret(defect)
             }
             if case .kept(let lack) = waiting, let unserved = try order?.unserved(lack, of: entry) {
-                waiting = .unserved(lack, failed: unserved.failed)
+                waiting = .unserved(unserved)
             }
             var view = queue.view(entry, known)
             view.operation = stored.operation

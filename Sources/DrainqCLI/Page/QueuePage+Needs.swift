@@ -150,8 +150,11 @@ extension QueuePage {
             [
                 (
                     "Cause",
-                    unserved.failed == nil
-                        ? "no operation of the queue leaves this value." : "the operation that would leave it failed."
+                    unserved.failed != nil
+                        ? "the operation that would leave it failed."
+                        : unserved.behind != nil
+                            ? "the operation that would leave it stands behind them."
+                            : "no operation of the queue leaves this value."
                 ), ("drainq will", "keep them until an operation of their key leaves it."),
                 (
                     "You",

@@ -122,14 +122,15 @@ struct HealthWords {
             let left = health.waiting - health.heldAlone - health.heldBehind
             parts = ["drainq does not try \(health.newFailed == 1 ? "it" : "them") again by itself."]
             if left > 0 {
-                let time = health.due > 0 ? "the next run" : left == 1 ? "its time" : "their time"
-                parts.append("\(Self.count(left, "other")) \(left == 1 ? "waits" : "wait") for \(time).")
+                parts.append(waits(left, "other", forTime: true) + ".")
             } else if health.waiting == 0 {
                 parts.append("Nothing else waits.")
             }
         case .unsent:
             parts = Self.rest(of: health.unsent?.reason, after: unsentText)
             parts += ["Runs come, and go on without \(health.unsent?.count == 1 ? "it" : "them")."]
+        case .unserved where health.unserved?.behind != nil && health.unserved?.failed == nil:
+            parts = ["Drop what waits, and add it again: it then stands behind the other one."]
         case .unserved: parts = ["drainq keeps what waits until somebody adds, retries or drops an operation."]
         case .quarantined: parts = Self.rest(of: health.quarantineReason, after: quarantineText)
         case .heldAlone: break
@@ -228,7 +229,10 @@ struct HealthWords {
     /// `1 operation waits for '{kept.id}', and the one that would leave it failed`.
     private var unservedText: String {
         guard let unserved = health.unserved else { return "" }
-        let why = unserved.failed == nil ? "nothing in the queue leaves it" : "the one that would leave it failed"
+        let why =
+            unserved.failed != nil
+            ? "the one that would leave it failed"
+            : unserved.behind != nil ? "the one that would leave it stands behind" : "nothing in the queue leaves it"
         return "\(waits(unserved.count)) for '{kept.\(unserved.name)}', and \(why)"
     }
 
@@ -296,17 +300,17 @@ struct HealthWords {
         return cause
     }
 
-    static func waiting(_ count: Int) -> String {
-        "\(Self.count(count, "operation")) \(count == 1 ? "waits" : "wait")"
+    static func waiting(_ count: Int, _ noun: String = "operation") -> String {
+        "\(Self.count(count, noun)) \(count == 1 ? "waits" : "wait")"
     }
 
-    private func waits(_ count: Int, forTime: Bool = false) -> String {
-        if !forTime { return Self.waiting(count) }
+    private func waits(_ count: Int, _ noun: String = "operation", forTime: Bool = false) -> String {
+        if !forTime { return Self.waiting(count, noun) }
         let stopped = health.destinations.filter { $0.state == .paused && $0.waiting > 0 }
         let paused = stopped.map(\.name)
         let time = count == 1 ? " for its time" : " for their time"
         let what = health.due > 0 ? " for the next run" : count > stopped.reduce(0) { $0 + $1.waiting } ? time : ""
-        return Self.waiting(count) + what
+        return Self.waiting(count, noun) + what
             + (paused.isEmpty ? "" : "; \(Self.listed(paused)) \(paused.count == 1 ? "is" : "are") paused")
     }
 

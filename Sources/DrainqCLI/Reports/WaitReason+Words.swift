@@ -14,7 +14,8 @@ extension WaitReason {
         case .newer(let id): return "replaced by \(named(id))"
         case .merged(let id): return "with \(named(id))"
         case .failed(let id): return "held behind \(named(id))"
-        case .kept(let name), .unserved(let name, _): return "for kept \(name)"
+        case .kept(let name): return "for kept \(name)"
+        case .unserved(let unserved): return "for kept \(unserved.name)"
         case .secret: return "now (secret)"
         case .resume: return "paused"
         case .conditions: return "conditions"
@@ -48,10 +49,19 @@ extension WaitReason {
                 + "'\(pasted("drop", failed.description))' releases those behind it"
         case .kept(let name):
             return "waiting for '{kept.\(name)}': no answer has provided this value for its key yet"
-        case .unserved(let name, let failed):
-            let wait = "waiting for '{kept.\(name)}', which nothing in the queue leaves any more"
-            return failed.map { "\(wait): '\($0)' failed; '\(pasted("retry", $0.description))' sends that one again" }
-                ?? "\(wait): an operation of its key that leaves it must be added; '\(pasted("drop", id.description))' removes this one"
+        case .unserved(let unserved):
+            let wait = "waiting for '{kept.\(unserved.name)}', which"
+            let drop = "'\(pasted("drop", id.description))' removes this one"
+            if let failed = unserved.failed {
+                let retry = pasted("retry", failed.description)
+                return
+                    "\(wait) nothing in the queue leaves any more: '\(failed)' failed; '\(retry)' sends that one again"
+            }
+            if let behind = unserved.behind {
+                return "\(wait) only '\(behind)' leaves, and that one stands behind it: \(drop); then add it again"
+            }
+            return
+                "\(wait) nothing in the queue leaves any more: an operation of its key that leaves it must be added; \(drop)"
         case .conditions(let reason): return "not sent now: \(reason)"
         case .secret(let reason): return "not sent: \(reason)"
         case .resume: return "the queue is paused, until '\(pasted("resume"))'"
@@ -124,7 +134,8 @@ struct WaitView: JSONObject {
         case .merged(let other): self.init("merged", other)
         case .failed(let other): self.init("failed", other)
         case .kept(let name): self.init("kept", name: name)
-        case .unserved(let name, let failed): self.init("unserved", failed, name: name)
+        case .unserved(let unserved):
+            self.init("unserved", unserved.failed ?? unserved.behind, name: unserved.name)
         case .resume: self.init("resume")
         case .secret(let reason): self.init("secret", reason: reason)
         case .conditions(let reason): self.init("conditions", reason: reason)
