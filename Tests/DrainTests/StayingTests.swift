@@ -78,6 +78,27 @@ struct StayingTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: claimed).isEmpty)
     }
 
+    @Test(arguments: [false, true])
+    func `a run until the queue is empty is not done while a pause keeps operations in it`(isWholeQueue: Bool) throws {
+        let bench = try Bench()
+        func outcomes(_ stay: RunOptions.Stay) throws -> Set<RunOutcome> {
+            try run(bench, RunOptions(stay: stay), bench.world { _ in .status(204) }).outcomes
+        }
+        func pause() throws {
+            guard !isWholeQueue else { return _ = try bench.spool.setPaused(true) }
+            try DestinationsFile(spool: bench.spool).record(
+                [("http://one", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+        }
+        try bench.add(1)
+        try pause()
+        #expect(try outcomes(.untilEmpty) == [.deferred])
+        #expect(try outcomes(.no) == [])
+        #expect(try bench.names(.new).count == 1)
+        try FileManager.default.removeItem(
+            at: bench.directory.appending(path: Entry(state: .new, name: bench.names(.new)[0]).path))
+        #expect(try outcomes(.untilEmpty) == [])
+    }
+
     @Test func `a run that gets no slot lists again in a second, not at once`() throws {
         let bench = try Bench()
         bench.configuration.destinations["http://one"] = DestinationSettings(concurrency: 1)

@@ -171,7 +171,7 @@ struct Passes: ~Copyable {
     /// Notes what waits after a listing.
     private func noteWaiting(_ pass: Pass) {
         (tally.summary.nextDue, tally.summary.isLeftToOthers) = (pass.nextDue, pass.isLeftToOthers)
-        tally.summary.leavesWaiting = options.stay == .untilEmpty && pass.leavesWaiting
+        tally.summary.leavesWaiting = options.stay == .untilEmpty && (pass.leavesWaiting || tally.summary.paused > 0)
     }
 
     /// Ends a pass like a run: puts back open claims, syncs and tells what it did, and gives the sequence locks
@@ -216,7 +216,7 @@ struct Passes: ~Copyable {
         }
         // Another run may have a sequence lock: it leaves what this run then sends.
         if options.stay == .untilEmpty, again.chosen.isEmpty, !again.leavesWaiting {
-            (tally.summary.nextDue, tally.summary.leavesWaiting) = (nil, false)
+            (tally.summary.nextDue, tally.summary.leavesWaiting) = (nil, tally.summary.paused > 0)
             return false
         }
         noteWaiting(again)

@@ -22,6 +22,11 @@ package struct Run {
         parts.noteRun()
         if try spool.isPaused {
             tally.end(.paused)
+            if parts.options.stay == .untilEmpty {
+                let pass = try plannedPass()
+                parts.book.countLeft(of: pass, begun: 0)
+                tally.summary.leavesWaiting = pass.leavesWaiting || pass.foreign > 0 || tally.summary.paused > 0
+            }
             return tally.summary
         }
         let spoolRun = try spool.beginRun(now: parts.world.now())

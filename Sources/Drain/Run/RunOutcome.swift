@@ -20,12 +20,14 @@ extension RunSummary {
         if counts.held + counts.ambiguous > 0 { outcomes.insert(.held) }
         if counts.failed > 0 { outcomes.insert(.failed) }
         if counts.quarantined > 0 { outcomes.insert(.quarantined) }
-        if counts.deferred + counts.cutOff + counts.waiting > 0 || leftForeign { outcomes.insert(.deferred) }
+        if counts.deferred + counts.cutOff + counts.waiting > 0 || leftForeign || leavesWaiting {
+            outcomes.insert(.deferred)
+        }
         switch end {
         case .done: break
         case .busy: outcomes.insert(.deferred)
         case .paused, .timeUp, .signal, .broken:
-            if counts.leftDue > 0 || leavesWaiting { outcomes.insert(.deferred) }
+            if counts.leftDue > 0 { outcomes.insert(.deferred) }
         }
         return outcomes
     }

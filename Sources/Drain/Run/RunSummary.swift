@@ -29,7 +29,8 @@ package struct RunSummary: Hashable, Sendable {
     package var conditions: String?
     /// Whether `new/` has more files without canonical names than the last pass admitted.
     package var leftForeign = false
-    /// Whether a run that stays until the queue is empty leaves operations that it could have waited for.
+    /// Whether a run that stays until the queue is empty leaves operations that wait for a time, for another process or
+    /// for the end of a pause.
     package var leavesWaiting = false
     /// Whether another process has the order of a destination, and sends the operations that have an order.
     package var isLeftToOthers = false
