@@ -209,6 +209,7 @@ struct PortableOperationTests {
             return String(decoding: operation.body, as: UTF8.self)
         }
         #expect(try body(#""payload":{"n": 2}"#) == #"{"n": 2}"#)
+        #expect(try body("\"payload\":{\n\"n\": 2\n}") == #"{ "n": 2 }"#, "the next export has it on a line")
         #expect(try body(#""payload":{"n":"long enough to be longer"}"#) == #"{"n":"long enough to be longer"}"#)
         #expect(try body(#""body":"text\n""#) == "text\n")
         #expect(try body(#""bodyBase64":"AAE=""#) == "\0\u{1}")
@@ -260,6 +261,10 @@ struct PortableOperationTests {
         (
             #"{"schema":1,"state":"new",HEADER,"payload":{},"body":""}"#,
             "field 'body': only one of payload, body and bodyBase64"
+        ),
+        (
+            #"{"schema":1,"state":"new",HEADER,"payload":{},"bodyBase64":""}"#,
+            "field 'bodyBase64': the body stands here: remove the field to replace the whole body by 'payload'"
         ),
         (#"{"schema":1,"state":"new",HEADER,"bodyBase64":"?"}"#, "field 'bodyBase64': expected base64"),
         (

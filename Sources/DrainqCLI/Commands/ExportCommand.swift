@@ -48,8 +48,9 @@ struct ExportCommand: Command {
         removes operations only with --then-drop.
 
         The body is in `payload` if it is JSON on one line, else in `bodyBase64`; a body in a file of its own stays \
-        there. You may edit the lines, also the body. Some versions of `jq` rewrite numbers of more than 17 digits, \
-        and numbers such as 1.10, anywhere in a line.
+        there. You may edit the lines, also the body. To replace a body that is in `bodyBase64`, remove this field \
+        and add `payload`. Some versions of `jq` rewrite numbers of more than 17 digits, and numbers such as 1.10, \
+        anywhere in a line.
 
         A file in quarantine is not an operation; the command does not export it. While a run works on the queue, the \
         output can lack an operation or have it twice, and the run may still deliver an exported operation that is in \

@@ -196,9 +196,14 @@ package struct PortableOperation: Hashable, Sendable {
     /// Returns the body. An absent body must be empty by the header: `import` must not lose a body.
     private static func body(_ fields: OperationFields, _ length: Range<Int>?) throws(OperationFileError) -> [UInt8] {
         let given = ["payload", "body", "bodyBase64"].filter { fields.range($0) != nil }
+        if given.count > 1, given.last == "bodyBase64" {
+            throw fields.error(
+                "bodyBase64", "the body stands here: remove the field to replace the whole body by '\(given[0])'")
+        }
         if given.count > 1 { throw fields.error(given[1], "only one of payload, body and bodyBase64") }
         switch given.first {
-        case "payload": return Array(fields.bytes[fields.range("payload")!])
+        // A program that edits may write a value over several lines, which the next export could not.
+        case "payload": return fields.bytes[fields.range("payload")!].onOneLine
         case "body": return Array(try fields.string("body")!.utf8)
         case "bodyBase64":
             guard let body = Base64.decode(try fields.string("bodyBase64")!.utf8) else {
