@@ -42,6 +42,18 @@ struct AlarmTests {
         #expect(try queue.run("run").error.isEmpty)
     }
 
+    @Test func `a hold by the storm guard is told at once, although a mail has just told its cause`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(422, body: "no")))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        try queue.run("add", input: numbered(1))
+        #expect(try queue.run("run").error.contains("failed: 422"))
+        try queue.run("add", input: numbered(12))
+        let run = try queue.run("run")
+        #expect(run.status == 69 && run.error.contains("'\(receiver.url)' is held: "), "\(run.error)")
+        #expect(try queue.run("run").error.isEmpty)
+    }
+
     @Test func `verbose and JSON output tell every failure`() throws {
         let (receiver, queue) = try queue(.always(.status(422, body: "no")))
         defer { receiver.stop() }

@@ -115,9 +115,9 @@ struct RunCommand: Command {
         Without a terminal a run without problems prints nothing: cron mails only problems. If operations \
         fail for the same cause at the same destination, runs report them once an hour, with the number since the last \
         report. Runs group failures by cause: the status or the error, and the first fixed words of the answer. A new \
-        cause is reported at once. A destination has at most three causes for one status. A hold by the storm guard \
-        has the same cause, and runs report it with these failures. Runs report each other hold once, also one that \
-        `send` began or whose run died, and then its end. With --verbose, or at a terminal, it prints a line for each \
+        cause is reported at once. A destination has at most three causes for one status. The run that begins a \
+        hold reports it at once. Runs report each hold once, also one that `send` began or whose run died, and then \
+        its end. With --verbose, or at a terminal, it prints a line for each \
         attempt and a summary.
 
         With ids it sends these operations now and no others, even if they wait for the time of the next attempt, \

@@ -182,10 +182,9 @@ struct RunReporter {
     /// Reports a hold that no mail has told, and records this in the ledger of all runs.
     private mutating func mail(_ hold: DestinationState.Hold, of place: String, in ledger: inout ReportLedger) {
         let cause = hold.shownCause
-        // A hold by the storm guard has the cause of the failures before it, and needs no other action.
+        // Later failures of a cause for which the storm guard holds are told with the hold.
         let storm = cause.code == .storm ? told.counted(.mail(cause, at: place), in: news) : nil
         ledger.beginHold(of: place, storm: storm, at: max(began, hold.since))
-        if let storm, told.isQuiet(storm, at: began) { return }
         if unrecorded.insert(.hold(of: place)).inserted { sayHeld(place, cause) }
     }
 
@@ -199,7 +198,7 @@ struct RunReporter {
         let isQuiet = told.isQuiet(subject, at: began)
         let count = (waited.owed?.count ?? 0) - (isQuiet ? 0 : news.owed(subject))
         let (place, isHeld) = ("'\(subject.destination ?? "")'", waited.stands == true)
-        if count <= 0 { return isHeld && isQuiet ? "\(place) is held: \(subject)" : nil }
+        if count <= 0 { return nil }
         let held = isHeld ? "; the destination is held" : ""
         // No mail has told of the cause before: `check --repair` has found the failures.
         guard let last = waited.told else {
