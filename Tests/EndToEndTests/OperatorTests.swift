@@ -55,6 +55,23 @@ struct OperatorTests {
         #expect(receiver.requests().count == 3)
     }
 
+    @Test func `show of an expired operation proposes no retry, and its way out sends it`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let id = try #require(try queue.run("add", "--expires", "1ms", input: numbered(1)).lines.first)
+        #expect(try queue.run("run").status == 1)
+        let shown = try queue.run("show", id).output
+        #expect(shown.contains("it has expired") && !shown.contains("sends it again"), "\(shown)")
+        #expect(shown.contains("drainq import --replace | drainq retry -"))
+        let edited = try queue.run("export", id).output.replacing(
+            /"expiresAt":"[^"]*"/, with: #""expiresAt":"2999-01-01T00:00:00Z""#)
+        let replaced = try queue.run("import", "--replace", input: edited)
+        #expect(try queue.run("retry", "-", input: replaced.output).lines == [id])
+        #expect(try queue.run("run").status == 0)
+        #expect(receiver.requests().count == 1)
+    }
+
     @Test func `an id means the waiting operation, not the copy of an earlier operation`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(200, body: "7")))
         defer { receiver.stop() }

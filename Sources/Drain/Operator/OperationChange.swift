@@ -219,7 +219,9 @@ package struct OperationChange {
             switch try spool.read(entry) {
             case nil: return try whereabouts(of: entry.name.id)
             case .operation(let stored):
-                if let objection = objection(toRetryOf: stored.operation) { return objection }
+                if let objection = action.objection(toRetryOf: stored.operation, configuration, at: now) {
+                    return objection
+                }
             case .notAnOperation(let reason): return .isDamaged(reason)
             case .newerFormat(let version): return .isDamaged("a newer drainq has written it (format \(version))")
             }
@@ -240,15 +242,6 @@ package struct OperationChange {
             }
         }
         return isDone ? nil : try whereabouts(of: entry.name.id)
-    }
-
-    /// Returns why a run would fail a retried operation unsent; `nil` if it would not. As the newest it has the time of
-    /// its retry as its beginning.
-    private func objection(toRetryOf operation: Operation) -> OperatorAction.Objection? {
-        if let own = operation.header.expiresAt, own <= now { return .hasExpired(isOwn: true) }
-        if case .retry(spacing: _, asNewest: true) = action { return nil }
-        let route = configuration.route(of: operation.header.type)
-        return Settlement.decide(onExpiryOf: operation, route: route, now: now).map { _ in .hasExpired(isOwn: false) }
     }
 
     /// Returns where an operation is that is no longer in its place.

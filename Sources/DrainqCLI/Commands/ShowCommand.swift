@@ -115,6 +115,8 @@ private struct Showing {
             write(
                 OperationReport(
                     view: view, operation: stored.operation, waiting: waiting,
+                    objection: OperatorAction.retry().objection(
+                        toRetryOf: stored.operation, queue.configuration, at: now),
                     runs: try queue.spool.runs(), hold: view.destinationHold,
                     refusal: refusal, now: now,
                     terminal: terminal

@@ -7,6 +7,8 @@ struct OperationReport {
     let view: EntryView
     let operation: Operation
     let waiting: WaitReason?
+    /// Why `retry` refuses the operation, if it failed.
+    let objection: OperatorAction.Objection?
     /// The runs that are at work, and those that died.
     let runs: (alive: Set<String>, dead: Set<String>)
     let hold: HoldView?
@@ -44,7 +46,10 @@ struct OperationReport {
         var text: String
         switch state {
         case .claimed: text = view.entry.claimInWords(dead: runs.dead)
-        case .failed: text = "permanently; '\(pasted("retry", view.name.id.description))' sends it again"
+        case .failed:
+            let id = view.name.id.description
+            let refusal = objection.map { "\($0.words): \($0.way(for: id) ?? pasted("drop", id))" }
+            text = "permanently; \(refusal ?? "'\(pasted("retry", id))' sends it again")"
         case .delivered: text = "this is the kept copy"
         case .new, .deferred, .held, .quarantined:
             let id = operation.header.id

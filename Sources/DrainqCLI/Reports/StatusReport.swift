@@ -69,7 +69,7 @@ struct StatusReport {
             ),
             (
                 count(.failed), "failed",
-                "'\(pasted("list", "--state", "failed"))' lists them, '\(pasted("retry", "--state", "failed"))' sends them again"
+                "'\(pasted("list", "--state", "failed"))' lists them, '\(pasted("retry", "--state", "failed"))' sends again what has not expired"
             ),
             (count(.quarantined), "quarantined", "'\(pasted("list", "--state", "quarantined"))' shows the reasons"),
             (status.evictedTotal, "evicted to make room, in all", "'\(pasted("log"))' says when"),
