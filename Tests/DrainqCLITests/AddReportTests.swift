@@ -23,4 +23,16 @@ struct AddReportTests {
             #expect(report.applying == [.dataInvalid, status])
         }
     }
+
+    @Test func `with --atomic a full queue is told as the reason that no operation was added`() throws {
+        let report = AddReport(verb: "add", isJSON: false)
+        try report.requireAll()
+        let header = OperationHeader(id: OperationID("a")!, type: .default, createdAt: .now())
+        let submission = Submission(
+            Operation(header: header, body: []), hasOwnID: false, at: .now(), isDated: false)
+        let place = GivenValue.Place(source: "-", line: 1)
+        report.take(.answered(submission, .rejected(.operations(3)), place, replaces: false))
+        #expect(throws: CommandFailure.self) { try report.requireAll() }
+        #expect(report.applying == [.inputOutput])
+    }
 }

@@ -105,10 +105,8 @@ struct AddCommand: Command {
             } pause: {
                 try adder.pause()
             }
-            let unusable = report.applying
-            guard try adder.end() else {
-                throw report.nothingEntered(unusable.isEmpty ? .dataInvalid : .first(of: unusable))
-            }
+            _ = try adder.end()
+            if isAtomic { try report.requireAll() }
         }
         if report.awaited.isEmpty { return .first(of: report.applying) }
         var waiting = Waiting(forAdded: report.awaited, in: queue.queue, asJSON: global.isJSON)

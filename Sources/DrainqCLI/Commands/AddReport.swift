@@ -101,8 +101,13 @@ final class AddReport {
         applying.insert(refusal.status)
         let reason = "the body file \(refusal)"
         if isJSON { JSONLine.write(AddResult(error: reason, source: path)) }
+        let isOfKey =
+            switch refusal {
+            case .noRoots, .outside: true
+            default: false
+            }
         Messages.error(
-            "cannot \(verb) '\(path)': \(reason)", hint: refusal.isFault ? nil : "see bodyFiles in drainq-config(5)")
+            "cannot \(verb) '\(path)': \(reason)", hint: isOfKey ? "see bodyFiles in drainq-config(5)" : nil)
     }
 
     /// Ends the input if nobody reads the output any more: who does not see the ids cannot know what was added.
@@ -112,10 +117,11 @@ final class AddReport {
             hint: "\(InWords.count(entered, "operation")) of this input entered the queue: '\(pasted("list"))'")
     }
 
-    /// Returns the failure of a command that had to take all operations or none, and took none.
-    func nothingEntered(_ status: ExitStatus) -> CommandFailure {
-        CommandFailure(
-            status, "no operation was \(verb)ed",
+    /// Ends a command that has to take all operations or none, if it took none because of one of them.
+    func requireAll() throws(CommandFailure) {
+        if entered > 0 || applying.isEmpty { return }
+        throw CommandFailure(
+            .first(of: applying), "no operation was \(verb)ed",
             hint: "with --atomic the command \(verb)s all operations or none")
     }
 
@@ -180,7 +186,12 @@ final class AddReport {
         case .rejected(let limit):
             applying.insert(.inputOutput)
             if isJSON { JSONLine.write(AddResult(error: "\(limit)", source: place.source, line: place.line)) }
-            Messages.error("cannot \(verb) \(place): \(limit)", hint: "see limits in drainq-config(5)")
+            let isOfBody = if case .operationBytes = limit { true } else { false }
+            Messages.error(
+                "cannot \(verb) \(place): \(limit)",
+                hint: isOfBody
+                    ? "it is limits.operationBytes; 'drainq add --body-file FILE' sends a large body from its file"
+                    : "see limits in drainq-config(5)")
         case .notAttempted:
             if isJSON {
                 let reason = "not \(verb)ed: --atomic \(verb)s all operations or none"

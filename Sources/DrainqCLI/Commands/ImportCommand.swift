@@ -70,9 +70,7 @@ struct ImportCommand: Command {
         try report.withAdder(to: queue, options) { adder in
             try read(into: &adder, report)
             _ = try adder.end()
-            if isAtomic, report.entered == 0, !report.applying.isEmpty {
-                throw report.nothingEntered(.first(of: report.applying))
-            }
+            if isAtomic { try report.requireAll() }
         }
         if report.entered == 0, report.duplicates > 0, report.applying.isEmpty {
             let command = pasted("import", "--replace")
