@@ -239,7 +239,10 @@ struct OperatorParserTests {
             "'6f9619ff-8b86-4011-b42d-00cf4fc964ff' is neither a status nor an error; an id is for drainq show"
         ),
         ("explain 404 503", "unexpected operand '503'; only one STATUS or ERROR"),
-        ("hold", "drainq hold needs a choice of operations; give ids, a filter such as --state failed, or --all"),
+        (
+            "hold",
+            "drainq hold needs a choice of operations; give ids, a filter such as --destination NAME, or --all"
+        ),
         ("release --all --destination d", "--destination and --all exclude each other"),
         ("release a --destination d", "'a' and --destination exclude each other"),
         ("pause now", "unexpected operand 'now'; 'drainq pause --help' lists its options"),

@@ -1,3 +1,4 @@
+import Drain
 import Policy
 
 /// The parser of a command line. Reads the arguments once, from left to right, by the descriptions of commands.
@@ -247,9 +248,11 @@ struct Parser {
         let filter = description.options.first { $0.group == .filter && isGiven($0.name) }?.name.spelling
         let ways = [operands.first.map { "'\($0)'" }, filter, isGiven(.all) ? "--all" : nil].compactMap { $0 }
         if ways.isEmpty, !isOptional {
+            let changesFailed = description.states.isEmpty || description.states.contains(.failed)
             throw UsageError(
                 "drainq \(description.name) needs a choice of operations",
-                hint: "give ids, a filter such as --state failed, or --all")
+                hint:
+                    "give ids, a filter such as \(changesFailed ? "--state failed" : "--destination NAME"), or --all")
         }
         if ways.count > 1 {
             throw UsageError(

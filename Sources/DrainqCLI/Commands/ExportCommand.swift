@@ -170,7 +170,7 @@ private final class ExportReport {
             case .missing, .unread, .skipped, .changedFile, .refusedFile, .supersededFile, .fileGone, .madeRoom: break
             }
         }
-        defer { queue.log(ExportCommand.name, of: dropped, count: count) }
+        defer { queue.log("\(ExportCommand.name) --then-drop", of: dropped, count: count) }
         do throws(SpoolError) {
             try change.perform(on: .saved(saved))
         } catch {

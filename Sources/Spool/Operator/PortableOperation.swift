@@ -144,7 +144,9 @@ package struct PortableOperation: Hashable, Sendable {
     /// Reads one JSON value. Errors name the value by `file` and `line`.
     package init(json bytes: [UInt8], file name: String, line: Int) throws(OperationFileError) {
         let fields = try OperationFields(bytes, in: 0..<bytes.count, file: name, line: line)
-        guard let schema = try fields.integer("schema") else { throw fields.error("schema", "missing") }
+        guard let schema = try fields.integer("schema") else {
+            throw fields.error("schema", "missing: 'drainq export' writes it; 'drainq add' takes other JSON")
+        }
         guard schema == Self.schema else {
             throw fields.error("schema", "this drainq reads \(Self.schema), not \(schema)")
         }
