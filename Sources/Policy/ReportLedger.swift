@@ -14,7 +14,8 @@ package struct ReportLedger: Hashable, Sendable {
     package static let version = 1
     /// The minimum time between two mails about the same cause at the same destination.
     package static let mailInterval = Duration.seconds(3600)
-    /// The upper bound of entries of a listener, and of the lines that the log is owed. Operations with their own urls may have any number of destinations.
+    /// The upper bound of entries of a listener, and of the lines that the log is owed. Operations with their own urls
+    /// may have any number of destinations.
     static let mostRemembered = 1000
     /// The most causes of one status at one destination that words tell apart: a server may write operations' names.
     static let mostWords = 3
@@ -120,8 +121,8 @@ package struct ReportLedger: Hashable, Sendable {
     /// Forgets the lines: the log has them.
     package mutating func haveLogged() { lines = [] }
 
-    /// Returns whether the log lacks a line, and records the change of a hold or an outage as told. Another run may have
-    /// told the change: see `changes(to:at:)`. An operator's line names the operator, and is new.
+    /// Returns whether the log lacks a line, and records the change of a hold or an outage as told. Another run may
+    /// have told the change: see `changes(to:at:)`. An operator's line names the operator, and is new.
     private mutating func isNew(_ line: LogEvent) -> Bool {
         let (event, stands): (Hooks.Event, Bool)
         switch line.kind {

@@ -49,7 +49,6 @@ struct `Numbers never trap` {
         ("DrainqCLI/Output/Timestamp+Now.swift", "timeIntervalSince1970 * 1_000_000", "floating point"),
         ("DrainqCLI/Commands/ReceivedLine.swift", "request.arrival - start", "moments of one process"),
         ("SpoolWriter/NewOperation.swift", "timeIntervalSince1970 * 1_000_000", "floating point"),
-        ("DrainqCLI/Commands/WatchedStatus.swift", ".now() + interval.inSeconds", "Dispatch saturates"),
         ("Delivery/Transports/OpenBodyFile.swift", "file.length - offset", "the offset is within the length"),
         ("Delivery/Transports/OpenBodyFile.swift", "offset + count == file.length", "count is at most what is left"),
         ("Policy/Requests/BatchDraft.swift", "bytes + item.count < batch.maxBytes", "both are bytes in memory"),

@@ -27,9 +27,9 @@ enum Sizes {
 
         "LoopbackReceiver": 843,
 
-        "Policy": 14_687,
+        "Policy": 14_688,
 
-        "Spool": 11_233,
+        "Spool": 11_234,
 
         "SpoolWriter": 366,
 

@@ -216,7 +216,7 @@ struct ChainTests {
         var view = try QueueView(bench.spool, bench.configuration, known, at: bench.now)
         let waiting = try #require(try bench.names(.new).first { $0.type == .default })
         let unserved = try #require(try view.unserved("id", of: Entry(state: .new, name: waiting)))
-        #expect(unserved.count == 1 && unserved.behind?.description == "create-1")
+        #expect(unserved.count == 1 && unserved.behind?.description == "create-0")
         bench.pass(.seconds(86_401))
         for _ in 0..<2 { _ = try bench.run(answer: serve) }
         #expect(try bench.names(.failed).map(\.id) == [waiting.id] && bench.names(.new).isEmpty)

@@ -6,9 +6,9 @@ struct Blame {
     let destinations: DestinationTable
     let credentials: Credentials
 
-    /// Whether the cause has changed since the hold began. A file that cannot be used is a change: the next attempt says
-    /// why. If the server refused the secrets (`wasAnswer`), a variable or a credential that this process lacks is no
-    /// change: the environment of another run may have it.
+    /// Whether the cause has changed since the hold began. A file that cannot be used is a change: the next attempt
+    /// says why. If the server refused the secrets (`wasAnswer`), a variable or a credential that this process lacks is
+    /// no change: the environment of another run may have it.
     func hasChanged(since blamed: String, wasAnswer: Bool, of destination: Destination, key: String) -> Bool {
         let secrets = secrets(of: destination)
         let lacksOwn = secrets.failures.keys.contains { !isFile($0) }

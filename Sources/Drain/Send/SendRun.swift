@@ -63,8 +63,8 @@ struct SendRun: ~Copyable {
         case wait(OperationSender.Postponement, next: ContinuousClock.Instant?)
     }
 
-    /// Attempts the operation, with retries until the deadline. Then the operation is gone, or durably in row N or D, or
-    /// it has failed and is in row C until `end`.
+    /// Attempts the operation, with retries until the deadline. Then the operation is gone, or durably in row N or D,
+    /// or it has failed and is in row C until `end`.
     mutating func callAsFunction() -> OperationSender.Result {
         var result: OperationSender.Result
         attempts: while true {
@@ -99,8 +99,8 @@ struct SendRun: ~Copyable {
     /// Whether the operation has failed, and its submitter has not been told: `end` is left to the caller.
     var isUntold: Bool { member.claim.map(spoolRun.isUntold) ?? false }
 
-    /// Returns the operation to its row if still claimed; removes a failed one, whose submitter has been told. Under the
-    /// names lock if another process may be deciding an order.
+    /// Returns the operation to its row if still claimed; removes a failed one, whose submitter has been told. Under
+    /// the names lock if another process may be deciding an order.
     func end() throws(SpoolError) {
         if sequence == nil || spoolRun.sequences.has(destination.digest) { return try endRun() }
         try spool.withNamesLock { () throws(SpoolError) in try endRun() }

@@ -25,8 +25,8 @@ struct Settling: ~Copyable {
     var hasToListAgain = false
     /// Whether there was room to keep values, and until when this counts; `nil` before the first check.
     var roomToKeep: (isThere: Bool, until: ContinuousClock.Instant)?
-    /// What the last attempt made of the submitter's operation, whether its file is as this says, and where the file is;
-    /// `nil` before an attempt.
+    /// What the last attempt made of the submitter's operation, whether its file is as this says, and where the file
+    /// is; `nil` before an attempt.
     var outcome: (event: AttemptEvent, isApplied: Bool, entry: Entry?)?
     /// The outcomes not applied to the files yet, of operations without an order.
     private var decided: [Decision] = []

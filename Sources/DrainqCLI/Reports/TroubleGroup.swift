@@ -50,8 +50,8 @@ struct TroubleGroup {
         return rows.flatMap { ["--destination", $0.name] }
     }
 
-    /// The command that ends the hold of all of them, or that sends to them before their time; `nil` if none does in one
-    /// step. `--now` sends no parked operation, and does not end the time that a server asked for.
+    /// The command that ends the hold of all of them, or that sends to them before their time; `nil` if none does in
+    /// one step. `--now` sends no parked operation, and does not end the time that a server asked for.
     var command: String? {
         if state == .held { return pasted(["release"] + options) }
         if rows.contains(where: { $0.end(of: .retryAfter) != nil }) { return nil }

@@ -342,7 +342,8 @@ package struct Refusal: ~Copyable {
 
 extension SpoolRun {
     /// Row C → gone: removes the failed operation of `send`, durable after `sync`, and ends its mark. Its submitter has
-    /// been told. If the process dies before, or after an error, recovery moves the operation to row X, and tells of it.
+    /// been told. If the process dies before, or after an error, recovery moves the operation to row X, and tells of
+    /// it.
     package func refuse(_ claim: Claim, because cause: String?, at now: Timestamp) throws(SpoolError) {
         try confirm()
         let file = DepartingFile(claim, .ending(.failed, of: claim.name, cause: cause, at: now))
