@@ -42,7 +42,7 @@ enum Sizes {
     static let pages = [
         "drainq-apps.7": 223,
 
-        "drainq-config.5": 2_294,
+        "drainq-config.5": 2_295,
 
         "drainq-json.5": 1_492,
 
