@@ -277,12 +277,12 @@ with test("two hours of cron: an outage, a token that expires, and bad data, and
         print(*(f"    minute {minute}: {text}" for minute, text in mails), sep="\n")
     # What somebody has to do, what was still done an hour later, and that it is over. How many failed meanwhile depends on
     # seconds: a hold's probe is due at the whole minute at which a run begins.
-    kinds = ["held: 401", "no longer held", "failed: 422", " more operations failed", "no longer held"]
+    kinds = ["held: 401", "no longer held", "failed: 422", "held: 422", " more operations failed", "no longer held"]
     expect(
         len(mails) == len(kinds) and all(kind in text for kind, (_, text) in zip(kinds, mails)),
         "mails:", *(f"\n    minute {minute}: {text}" for minute, text in mails))
-    # Within the hour from the beginning of the outage: a person was needed for the token and for the data.
-    expect(len([minute for minute, _ in mails if minute < 70]) == 3, mails)
+    # Within the hour from the beginning of the outage: a person was needed for the token, for the data, and for the hold.
+    expect(len([minute for minute, _ in mails if minute < 70]) == 4, mails)
     expect(statuses[:10] == [0] * 10 and statuses[-1] == 0, statuses)
     counts = json.loads(queue("status", "--json", before=clock(at(125))).stdout)["states"]
     failed_for_good = counts.get("failed", 0)
