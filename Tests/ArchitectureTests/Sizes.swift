@@ -48,7 +48,7 @@ enum Sizes {
 
         "drainq-queue.5": 1_444,
 
-        "drainq-setup.7": 377,
+        "drainq-setup.7": 379,
 
         "drainq-sizing.7": 493,
 
