@@ -121,9 +121,9 @@ package struct ReportLedger: Hashable, Sendable {
     /// Forgets the lines: the log has them.
     package mutating func haveLogged() { lines = [] }
 
-    /// Returns whether the log lacks a line, and records the change of a hold or an outage as told. Another run may
-    /// have told the change: see `changes(to:at:)`. An operator's line names the operator, and is new.
-    private mutating func isNew(_ line: LogEvent) -> Bool {
+    /// Records the change of a hold or an outage as told to the log. Returns whether the log lacked the line. Another
+    /// run may have told the change: see `changes(to:at:)`. An operator's line names the operator, and is new.
+    private mutating func recordChange(_ line: LogEvent) -> Bool {
         let (event, stands): (Hooks.Event, Bool)
         switch line.kind {
         case .held: (event, stands) = (.held, true)
@@ -144,7 +144,7 @@ package struct ReportLedger: Hashable, Sendable {
     /// Adds the lines that the log lacks.
     private mutating func oweNew(_ lines: [LogEvent]) {
         guard let last = lines.last else { return }
-        owe(lines.filter { isNew($0) })
+        owe(lines.filter { recordChange($0) })
         forget(.log, Self.mailInterval, last.at)
     }
 

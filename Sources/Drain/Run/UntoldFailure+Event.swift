@@ -2,9 +2,8 @@ package import Policy
 package import Spool
 
 extension SpoolDirectory {
-    /// Returns what is to be told of the failures of a dead run. Calls `record` first, with those that count towards a
-    /// storm of their destination: an incident costs at most so many operations, also if every run of it dies. By
-    /// default writes them to the ledger.
+    /// Returns the events of a dead run's failures. First calls `record` with the failures that count towards a storm
+    /// of their destination, by default to write them to the ledger. So the guard's bound holds if every run dies.
     package func events(
         of failures: [UntoldFailure], by configuration: Configuration, at now: Timestamp,
         recording record: (([(name: EntryName, event: DestinationEvent)]) throws(SpoolError) -> Void)? = nil

@@ -117,7 +117,7 @@ final class AddReport {
             hint: "\(InWords.count(entered, "operation")) of this input entered the queue: '\(pasted("list"))'")
     }
 
-    /// Ends a command that has to take all operations or none, if it took none because of one of them.
+    /// Ends a command with `--atomic` that has taken no operation, because the queue refused one.
     func requireAll() throws(CommandFailure) {
         if entered > 0 || applying.isEmpty { return }
         throw CommandFailure(

@@ -161,9 +161,9 @@ struct RunObserver {
             do throws(SpoolError) {
                 try queue.spool.publish(Array(text.utf8), at: file)
             } catch {
-                guard untold.isNew(error), queue.spool.recordIfDue(complaint: error.description, at: .now()) else {
-                    return
-                }
+                guard untold.recordCause(of: error),
+                    queue.spool.recordIfDue(complaint: error.description, at: .now())
+                else { return }
                 Messages.warning(error.description, hint: error.hint ?? Self.hintToPublish)
             }
         } catch {

@@ -102,9 +102,9 @@ struct Untold {
 
     /// Reports an error, once for each cause.
     mutating func warn(_ error: SpoolError) {
-        if isNew(error) { Messages.warning(error.description, hint: error.hint) }
+        if recordCause(of: error) { Messages.warning(error.description, hint: error.hint) }
     }
 
-    /// Returns whether the process has not reported an error of this cause.
-    mutating func isNew(_ error: SpoolError) -> Bool { causes.insert(error.code).inserted }
+    /// Records the cause of an error as reported. Returns false if the process has reported it before.
+    mutating func recordCause(of error: SpoolError) -> Bool { causes.insert(error.code).inserted }
 }
