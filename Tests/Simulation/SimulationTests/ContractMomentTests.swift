@@ -186,3 +186,18 @@ func `atomic: a document with a newer value of a member does not say whether the
     story.event(0, .clockStepped(host: 1, by: .seconds(5)))
     #expect(story.broken.contains(.atomic) == isCarried)
 }
+
+@Test(arguments: [Offer.Way.send, .sendUnqueued], [true, false])
+func `liveness: a value that a send keeps is there once the send has answered`(way: Offer.Way, isAnswered: Bool) {
+    var (creates, updates) = (Setup.Kind.plain, Setup.Kind(TypeName("update")!, host: "one"))
+    (creates.keeps, updates.needsKept) = (true, true)
+    var story = Story(creates, updates)
+    story.accept(1, type: updates.type)
+    story.offer(2, way: way)
+    story.send([2], by: 102)
+    if isAnswered { story.event(102, .answers(2, .delivered)) }
+    story.event(0, .cutPower)
+    story.history.endsCalmly = true
+    story.leave(1, in: "new")
+    #expect(story.broken.contains(.liveness) == isAnswered)
+}

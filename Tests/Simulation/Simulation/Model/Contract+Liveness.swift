@@ -112,12 +112,14 @@ extension Record {
     }
 
     /// Whether an operation of the same key was delivered by a kind that keeps a value of the answer. A run keeps the
-    /// value before the run removes the operation, so an operation that still waits has left no value.
+    /// value before the run removes the operation, so an operation that still waits has left no value. A `send` keeps
+    /// the value before its answer, and a power cut before the answer may take the operation with the value.
     func hasKeptValue(for life: Life) -> Bool {
         guard let key = life.offer.key else { return false }
         return lives.contains { other in
             other.kind.keeps && other.kind.batch == nil && other.offer.key == key
                 && other.leaves.last { $0.leave != .superseded }?.leave == .delivered
+                && (other.answer == .delivered || other.exchanges.last.map { exchanges[$0].process } != other.submitter)
                 && !other.left.contains { $0.directory == .new || $0.directory == .deferred }
         }
     }
