@@ -201,3 +201,24 @@ func `liveness: a value that a send keeps is there once the send has answered`(w
     story.leave(1, in: "new")
     #expect(story.broken.contains(.liveness) == isAnswered)
 }
+
+@Test(arguments: [Command.Verb.holdDestination, .pause])
+func `holds: an operator may hold a destination while the probe of a run's hold is in flight`(verb: Command.Verb) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.beginRun(5)
+    story.send([1], by: 5, status: 401)
+    story.report(.putBack(story.id(1)), by: 5)
+    story.report(.destinationHeld("http://one"), by: 5)
+    story.event(5, .endsRun(status: 69, leftDue: 0, waits: false))
+    story.wait(.seconds(3600))
+    story.beginRun(6)
+    let probe = story.receive([1], by: 6)
+    var command = Command(verb)
+    command.host = "one"
+    story.event(90, .commands(command))
+    story.event(90, .done)
+    story.reply(probe, [1], to: 6)
+    story.event(6, .endsRun(status: 0, leftDue: 0, waits: false))
+    #expect(story.broken.contains(.holds) == (verb == .pause))
+}

@@ -104,16 +104,17 @@ extension Contract {
     }
 }
 
-/// The events that may end a block of a destination: an operator's release, and a power cut, which may lose the state.
+/// The events that may end a block of a destination: an operator's release, or another command on the destination, and a
+/// power cut, which may lose the state.
 struct Releases {
     private var moments: [(at: Int, told: Int, host: String?)] = []
 
-    init(_ record: Record) {
+    init(_ record: Record, by verb: Command.Verb = .releaseDestination) {
         var running: [ProcessID: (at: Int, host: String?)] = [:]
         for (index, event) in record.events.enumerated() {
             switch event.what {
             case .commands(let command):
-                if command.verb == .releaseDestination { running[event.process] = (index, command.host) }
+                if command.verb == verb { running[event.process] = (index, command.host) }
             case .done:
                 if let (at, host) = running.removeValue(forKey: event.process) { moments.append((at, index, host)) }
             case .cutPower: moments.append((index, index, nil))

@@ -62,9 +62,12 @@ extension Contract {
             }
             guard let probe, record.isTold(by: hold.process, since: hold.told),
                 !record.clocks.differ(from: hold.told, to: probe.learned!),
-                // A run writes what it has learned a moment later: an operator may have released the hold before.
+                // A run writes what it has learned a moment later: an operator may have released the hold before, or
+                // may hold the destination, too.
                 let ended = record.course(of: probe.process).ended,
-                !releases.any(of: host, from: hold.told, to: ended)
+                ![releases, Releases(record, by: .holdDestination)].contains(where: {
+                    $0.any(of: host, from: hold.told, to: ended)
+                })
             else { continue }
             breaches.append(
                 Breach(
