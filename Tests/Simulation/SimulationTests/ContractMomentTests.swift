@@ -222,3 +222,15 @@ func `holds: an operator may hold a destination while the probe of a run's hold 
     story.event(6, .endsRun(status: 0, leftDue: 0, waits: false))
     #expect(story.broken.contains(.holds) == (verb == .pause))
 }
+
+@Test(arguments: [Command.Verb.release, .hold])
+func `nothing from nowhere: a run may send what a release finds in flight`(verb: Command.Verb) {
+    var story = Story(.plain)
+    story.accept(1)
+    story.command(.hold, [1])
+    story.event(91, .commands(Command(verb)))
+    story.event(91, .leftAlone(story.id(1)))
+    story.event(91, .done)
+    story.send([1], by: 1)
+    #expect(story.broken.contains(.nothingFromNowhere) == (verb == .hold))
+}

@@ -73,7 +73,10 @@ extension Contract {
         }
         if let told = touches.first(where: \.verb.drops)?.told { return (told, "it was dropped") }
         if let hold = touches.last(where: { $0.verb == .hold }),
-            !life.touches.contains(where: { $0.verb.frees && $0.began < index && ($0.told ?? .max) > hold.began })
+            !life.touches.contains(where: { $0.verb.frees && $0.began < index && ($0.told ?? .max) > hold.began }),
+            // A run may claim an operation by its new name before the release has removed the old one. The operator is
+            // told then that the operation is in flight.
+            !life.leftAlone.contains(where: { $0.verb.frees && $0.began < index && $0.at > hold.began })
         {
             return (hold.told!, "it was held")
         }

@@ -53,8 +53,8 @@ struct Life {
     var touches: [Touch] = []
     /// When the operation's file lost a part on the disk.
     var damaged: Int?
-    /// When an operator was told that a command did not change the operation.
-    var leftAlone: [(at: Int, by: ProcessID)] = []
+    /// When an operator was told that a command did not change the operation, with the beginning of the command.
+    var leftAlone: [(at: Int, by: ProcessID, verb: Command.Verb, began: Int)] = []
     /// The reports that name the operation's id.
     var reports: [(at: Int, report: Report)] = []
     /// The files at the end with the operation's payload.

@@ -319,7 +319,10 @@ struct Record {
                 guard let (began, command) = running[event.process], let life = byLabel[label] else { continue }
                 lives[life].touch(command, from: began, told: index, until: index)
             case .leftAlone(let id):
-                for life in lives(of: id, before: index) { lives[life].leftAlone.append((index, event.process)) }
+                guard let (began, command) = running[event.process] else { continue }
+                for life in lives(of: id, before: index) {
+                    lives[life].leftAlone.append((index, event.process, command.verb, began))
+                }
             case .ends(status: let status) where status != 0:
                 if let (began, command) = running.removeValue(forKey: event.process) {
                     breakOff(command, of: event.process, from: began, at: index, saved[event.process] ?? [])
