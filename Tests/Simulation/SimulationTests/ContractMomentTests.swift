@@ -234,3 +234,14 @@ func `nothing from nowhere: a run may send what a release finds in flight`(verb:
     story.send([1], by: 1)
     #expect(story.broken.contains(.nothingFromNowhere) == (verb == .hold))
 }
+
+@Test(arguments: [true, false])
+func `order: an import that failed may have replaced an older operation`(isThere: Bool) {
+    var story = Story(.ordered(.key))
+    for label in 1...2 { story.accept(label) }
+    story.replace(1, by: 3)
+    story.event(103, .ends(status: 74))
+    story.send([2], by: 1)
+    if isThere { story.leave(1, in: "new") }
+    #expect(story.broken.contains(.order) == isThere)
+}

@@ -134,11 +134,16 @@ struct Waits {
             && record.document(document, has: life)
     }
 
-    /// Whether the operation is visible in the queue after an event. Only a process that died may have removed the
-    /// operation without a report. A foreign file without a name is never certain.
+    /// Whether the operation is visible in the queue after an event. Only a process that died, or an import that failed,
+    /// may have removed the operation without a report. A foreign file without a name is never certain.
     private func isSeen(_ member: Int, after index: Int) -> Bool {
         let life = record.lives[member]
-        if life.id != nil, record.kills.first.map({ $0 > index }) ?? true, !mayBeRemovedUnsaid(life) { return true }
+        let mayBeReplaced = record.contents(of: life).contains {
+            $0.isReplacing && $0.label != life.label && $0.entered == nil && !$0.isRejected && $0.offered < index
+        }
+        if life.id != nil, !mayBeReplaced, record.kills.first.map({ $0 > index }) ?? true, !mayBeRemovedUnsaid(life) {
+            return true
+        }
         let returned = life.touches.first { $0.verb == .retry && ($0.told ?? .max) > index }?.began ?? .max
         if life.exchanges.contains(where: { place in
             let received = record.exchanges[place].received
