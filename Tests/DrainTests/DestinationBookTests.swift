@@ -139,7 +139,7 @@ struct DestinationBookTests {
         let identity = Destination(named: "http://one")
         let (here, there) = (one.book.destination(identity, bench.now), other.book.destination(identity, bench.now))
         try bench.add(1)
-        here.urgent = [.sample(try one.candidates()[0])]
+        here.urgent = [.sample(try one.candidates()[0], position: nil)]
         for _ in 0..<there.settings.circuitBreaker {
             other.book.apply(.unreachable("refused"), to: there, at: bench.now)
         }

@@ -77,6 +77,16 @@ struct NewestTests {
         #expect(bench.bodies.first == "2")
     }
 
+    @Test func `a sample that the storm guard does not need any more goes in its turn`() throws {
+        let bench = try bench()
+        try bench.add(10)
+        let summary = try bench.run(RunOptions(concurrency: 1)) {
+            Int(String(decoding: $0.body ?? [], as: UTF8.self))! < 5 ? .status(200) : .status(400)
+        }
+        #expect(bench.bodies == ["9", "8", "7", "6", "5", "0", "4", "3", "2", "1"])
+        #expect(summary.failed == 5 && summary.delivered == 5)
+    }
+
     @Test func `the order newest has no sequence, and refuses onFailure 'hold'`() {
         let route = Route(ordering: .newest, onFailure: .hold)
         #expect(route.problems.map(\.key) == ["onFailure"])

@@ -54,7 +54,7 @@ final class SendQueueTests {
         queue.sample(one, upTo: 2) { _ in true }
         #expect(queue.next(free: 5, at: .zero) == nil, "the order waits for the samples")
         var sampled: [Timestamp] = []
-        while case .sample(let candidate) = queue.nextUrgent(at: .zero) {
+        while case .sample(let candidate, position: _) = queue.nextUrgent(at: .zero) {
             sampled.append(candidate.entry.name.createdAt)
             one.inFlight = 1
             #expect(queue.nextUrgent(at: .zero) == nil)

@@ -134,6 +134,7 @@ extension Attempt {
 
 /// Work that skips the dispatch order.
 enum Work {
-    case sample(Candidate)
+    /// `position`: the operation's place in the order; `nil` if the operation was not chosen.
+    case sample(Candidate, position: Int?)
     case claimed(Attempt)
 }

@@ -226,6 +226,7 @@ extension Dispatch {
     private mutating func obey(
         _ effects: [DestinationEffect], _ destination: RunDestination
     ) {
+        if !destination.control.isSampling { queue.putBackSamples(of: destination) }
         if destination.needsAttention { queue.watch(destination) }
         for effect in effects {
             switch effect {

@@ -164,7 +164,7 @@ struct Dispatch: ~Copyable {
             if wait > .zero, queue.hasWork { return wait }
             if let work = queue.nextUrgent(at: tally.elapsed) {
                 switch work {
-                case .sample(let candidate):
+                case .sample(let candidate, position: _):
                     let destination = book[candidate]
                     countBegun(destination)
                     claimAndSend(candidate, to: destination, isSample: true)

@@ -99,19 +99,20 @@ struct SendQueue {
     }
 
     /// Queues up to `count` samples before all other work of a destination, the newest first: operations that were not
-    /// chosen, then operations of the order, then operations of earlier batches waiting to be sent alone. A sample is
-    /// sent even if it turns out to be unnecessary.
+    /// chosen, then operations of the order, then operations of earlier batches waiting to be sent alone.
     ///
     /// An operation that was not chosen is the first of its sequence, or has no sequence; none of its sequence was
     /// chosen.
     mutating func sample(_ destination: RunDestination, upTo count: Int, where fits: (Candidate) -> Bool) {
-        var samples = Array(destination.newest.filter(fits).prefix(count))
-        let names = Set(samples.map(\.entry.name))
+        let unchosen = destination.newest.filter(fits).prefix(count)
+        let names = Set(unchosen.map(\.entry.name))
         destination.newest.removeAll { names.contains($0.entry.name) }
+        var work = unchosen.map { Work.sample($0, position: nil) }
         if has(destination) {
-            samples += order.takeNewest(of: destination.queueIndex, upTo: count - samples.count).map { candidates[$0] }
+            work += order.takeNewest(of: destination.queueIndex, upTo: count - work.count).map {
+                .sample(candidates[$0], position: $0)
+            }
         }
-        var work = samples.map(Work.sample)
         for index in destination.urgent.indices.reversed() where work.count < count {
             guard case .claimed(let attempt) = destination.urgent[index], attempt.members.count == 1 else { continue }
             attempt.isSample = true
@@ -120,6 +121,15 @@ struct SendQueue {
         }
         destination.urgent.insert(contentsOf: work, at: 0)
         watch(destination)
+    }
+
+    /// Puts the samples of a destination that no guard needs any more back into the order, or among those not chosen.
+    mutating func putBackSamples(of destination: RunDestination) {
+        destination.urgent.removeAll { work in
+            guard case .sample(let candidate, let position) = work else { return false }
+            if let position { order.putBack(position) } else { destination.newest.append(candidate) }
+            return true
+        }
     }
 
     /// Watches a destination with urgent work or withheld answers.
