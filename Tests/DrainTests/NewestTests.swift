@@ -77,6 +77,15 @@ struct NewestTests {
         #expect(bench.bodies.first == "2")
     }
 
+    @Test func `a hold is probed with the newest operation, also if the limit leaves older ones`() throws {
+        let bench = try bench()
+        try bench.add(8)
+        _ = try bench.run { _ in .status(401) }
+        bench.pass(.seconds(3601))
+        _ = try bench.run(RunOptions(limit: 4, concurrency: 1)) { _ in .status(401) }
+        #expect(bench.bodies.last == "7")
+    }
+
     @Test func `a sample that the storm guard does not need any more goes in its turn`() throws {
         let bench = try bench()
         try bench.add(10)

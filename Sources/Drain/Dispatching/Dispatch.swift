@@ -96,7 +96,7 @@ struct Dispatch: ~Copyable {
             }
             // Operations of other runs' shares follow in reverse order, so the newest operation is not always the last.
             guard let last = heads.max(by: { order[$0].age < order[$1].age }) else { continue }
-            if let newer = destination.newest.first {
+            if let newer = destination.newest.first, newer.age > order[last].age {
                 destination.newest.removeFirst()
                 // The limit chose all but the newest: the last of the order, with none behind it, gives up its place.
                 order.removeLast()
