@@ -303,6 +303,24 @@ struct RecoveryTests {
         #expect(try open.keptValues(of: Digest(of: "k")).mapValues(\.json) == ["id": "7"])
     }
 
+    @Test(arguments: [-1, 1])
+    func `C: the value that a dead run had yet to keep replaces no value of a later answer`(later: Int) throws {
+        let added = try queue.add(["a"])
+        func kept(_ json: String) -> KeptValues { KeptValues(values: ["id": KeptValue(json: Array(json.utf8))!]) }
+        var record = TemporaryQueue.record(.delivered)
+        record.kept = ChainValues(chain: "k", kept: kept("7"))
+        do {
+            let run = try queue.open().beginRun(now: now)
+            let claim = try #require(try run.claim(added[0]))
+            #expect(try run.receipt(for: [claim], record: record).isMarked)
+        }
+        let answered = record.at + record.duration
+        let open = try queue.open()
+        _ = try open.keep(kept("8"), of: OperationID("b")!, for: "k", at: answered + .seconds(later))
+        #expect(try queue.recover().delivered.count == 1)
+        #expect(try open.keptValues(of: Digest(of: "k")).mapValues(\.json) == ["id": later > 0 ? "8" : "7"])
+    }
+
     @Test func `C: an operation of an answered request is not sent again, whatever file call fails`() throws {
         let added = try queue.add(["a", "b"])
         let calls = InterceptedCalls()

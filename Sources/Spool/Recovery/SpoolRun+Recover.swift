@@ -108,8 +108,10 @@ extension SpoolRun {
                     let began = last?.outcome == .delivered ? last?.at : claimedAt
                     try finish(decided, began)
                     // The record has the values that the delivery leaves for its chain.
-                    if let left = last?.kept {
-                        _ = try queue.keep(left.kept, of: decided.name.id, for: left.chain, at: now)
+                    if let last, let left = last.kept {
+                        // Another run may have kept the value of a later answer.
+                        _ = try queue.keep(
+                            left.kept, of: decided.name.id, for: left.chain, at: last.at + last.duration, isLate: true)
                     }
                     _ = try self.finish(delivery, keep: keep)
                     recovery.delivered.append(name)

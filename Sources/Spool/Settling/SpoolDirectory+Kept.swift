@@ -34,19 +34,21 @@ extension SpoolDirectory {
     ///
     /// Forgets another operation's value if this answer has none in its place. Keeps a value that this operation left
     /// itself: the operation was delivered before, and sent again after a crash. Does not write values that are there.
-    /// Replaces an unreadable file.
+    /// With `isLate` changes no value that was kept after `now`, the time of the answer. Replaces an unreadable file.
     package func keep(
-        _ kept: KeptValues, of id: OperationID, for key: String, at now: Timestamp
+        _ kept: KeptValues, of id: OperationID, for key: String, at now: Timestamp, isLate: Bool = false
     ) throws(SpoolError) -> Set<String> {
         let lock = try lockState(patience: Self.keepPatience)
         defer { lock.release() }
         let digest = Digest(of: key)
         let before = try replaceableFile(of: digest) ?? KeptFile(key: key)
         var after = before
-        for (name, value) in kept.values where after.values[name].map({ $0.from != id || $0.value != value }) ?? true {
+        func isOpen(_ name: String) -> Bool { !isLate || before.values[name].map { $0.at <= now } ?? true }
+        for (name, value) in kept.values
+        where isOpen(name) && before.values[name].map({ $0.from != id || $0.value != value }) ?? true {
             after.values[name] = KeptFile.Value(value: value, from: id, at: now)
         }
-        for name in kept.unkept.keys where after.values[name]?.from != id { after.values[name] = nil }
+        for name in kept.unkept.keys where isOpen(name) && after.values[name]?.from != id { after.values[name] = nil }
         if after != before {
             try makeKeysDirectory()
             try replaceState(Self.file(of: digest), after.encoded, durable: true)
