@@ -91,10 +91,16 @@ struct HookTests {
         #expect(try told(queue).map { $0["count"] as? Int } == [1])
     }
 
-    @Test func `what --repair quarantines reaches the log, the counters and the hook`() throws {
-        let receiver = try LoopbackReceiver(script: .deciding { _, _ in .status(204).delayed(.seconds(30)) })
+    @Test(arguments: [["run"], ["check", "--repair"], ["send", "--type", "t", "--key", "k"]])
+    func `what a recovery quarantines reaches its user, the log, the counters and the hook`(next: [String]) throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { _, index in index < 5 ? .status(204).delayed(.seconds(30)) : .status(204) })
         defer { receiver.stop() }
         let queue = try queue(to: receiver, ["quarantined": "cat >> told"])
+        let path = queue.queue.appending(path: "drainq.json")
+        try String(contentsOf: path, encoding: .utf8)
+            .replacingOccurrences(of: "{type}\",", with: "{type}\", ordering: \"key\",")
+            .write(to: path, atomically: true, encoding: .utf8)
         try queue.run("add", "--type", "t", input: numbered(1))
         for death in 1...5 {
             let victim = try queue.start("run")
@@ -102,7 +108,9 @@ struct HookTests {
             victim.signal(SIGKILL)
             _ = try victim.finish()
         }
-        #expect(try queue.run("check", "--repair").status != 74)
+        let answer = try queue.start(next, input: next[0] == "send" ? "1" : "").finish()
+        #expect(next == ["run"] ? answer.status == 65 : answer.status != 74)
+        #expect((answer.output + answer.error).contains("its run died 5 times"), "\(answer)")
         #expect(try queue.run("log").output.contains("quarantine"))
         let counts = try String(contentsOf: queue.queue.appending(path: "state/reports.json"), encoding: .utf8)
         #expect(counts.contains(#""quarantined":1"#), "\(counts)")

@@ -132,6 +132,9 @@ struct SendCommand: Command {
                     notKeptMessage(id, name, reason),
                     hint: "operations of the same key that send the value wait for it")
             case .inputOutputError(let error): Messages.warning(error.description, hint: error.hint)
+            case .recovered(let recovery):
+                for item in recovery.quarantined { sayQuarantined(item, in: absolutePath(queue.spool.path)) }
+                counting.take(event)
             default: counting.take(event)
             }
         }

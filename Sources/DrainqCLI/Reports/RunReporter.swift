@@ -256,10 +256,7 @@ struct RunReporter {
         if detail == .actionable, quarantinedCount > Self.shown { return }
         switch detail {
         case .json: JSONLine.write(QuarantineView(item: item))
-        case .actionable, .everything:
-            Messages.error(
-                "'\(item.originalName ?? item.fileName)' is in quarantine: \(item.reason ?? "no reason recorded")",
-                hint: "kept as '\(queue.map { $0 + "/" } ?? "")quarantine/\(item.fileName)'")
+        case .actionable, .everything: sayQuarantined(item, in: queue)
         }
     }
 
@@ -347,6 +344,13 @@ extension AttemptEvent {
         case .deferred, .held, .failed: return .notice
         }
     }
+}
+
+/// Reports a file in quarantine. `queue` is the queue as the command line names it; `nil` for the default queue.
+func sayQuarantined(_ item: QuarantineItem, in queue: String?) {
+    Messages.error(
+        "'\(item.originalName ?? item.fileName)' is in quarantine: \(item.reason ?? "no reason recorded")",
+        hint: "kept as '\(queue.map { $0 + "/" } ?? "")quarantine/\(item.fileName)'")
 }
 
 /// Returns the message about an answer without a value that its route keeps.
