@@ -36,6 +36,19 @@ struct SendTests {
         #expect(try drainq.waiting() == 0 && drainq.names("failed").isEmpty && drainq.names("quarantine").isEmpty)
     }
 
+    @Test func `a failure whose answer has no reader is a dead letter, and is counted and logged once`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(422)))
+        let drainq = try Drainq(to: receiver)
+        let sent = try drainq.shell("printf '1\\n2\\n' | drainq send --json >/dev/full")
+        #expect(sent.status == 74 && sent.error.contains("sent, queued or refused 1 value"))
+        let next = try drainq.run("run")
+        #expect(next.status == 1 && next.error.contains("422"))
+        #expect(try drainq.names("failed").count == 1 && drainq.names("claimed").isEmpty)
+        #expect(try drainq.run("log").output.components(separatedBy: "1 operation failed").count == 2)
+        let counts = try String(contentsOf: drainq.queue.appending(path: "state/reports.json"), encoding: .utf8)
+        #expect(counts.contains(#""failed":1"#), "\(counts)")
+    }
+
     @Test func `a refused operation is an error, and a second refusal holds the destination and is queued`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(401)))
         let drainq = try Drainq(to: receiver)

@@ -109,7 +109,7 @@ struct SendCommand: Command {
                 .usage, "'--fallback \(fallback)' is not JSON", hint: "JSON is, for example, '[]' or 'null'")
         }
         try checkOrder(by: queue.configuration)
-        var counting = SendCounting(queue)
+        var counting = SendCounting(queue, queues: !neverQueues)
         defer { counting.end() }
         let options = OperationSender.Options(timeout: timeout, retryWithin: retryWithin, queues: !neverQueues)
         let renewed = RenewedQueue(queue, global) { try $0.checkTrustOfConfiguration(global) }
@@ -163,11 +163,11 @@ struct SendCommand: Command {
                 throw CommandFailure(error, hasBegun: !applying.isEmpty)
             }
             standardOutput.flush()
-            counting.write()
             try standardOutput.requireReader(
                 of: "answers", "drainq reads no further line",
                 hint: "drainq has sent, queued or refused \(InWords.count(applying.count, "value")) of this input")
-            if !sender.haveTold() { applying.append(.inputOutput) }
+            if sender.haveTold() { counting.haveTold() } else { applying.append(.inputOutput) }
+            counting.write()
         }
         if let failure = renewed.failure { applying.append(failure.status) }
         return .first(of: applying)

@@ -6,13 +6,18 @@ import Spool
 struct SendCounting {
     /// The queue with the configuration of the last operation.
     var queue: OpenQueue
+    /// Whether the queue has each operation from the start.
+    private let queues: Bool
     private var untold = Untold()
+    /// The failure of an operation whose submitter has not been told of it. If the submitter never is, the next
+    /// recovery counts the failure.
+    private var failure: RunEvent?
     private var waiting = WaitingCount()
     private let clock = RunClock.ofProcess
     private var nextWrite: ContinuousClock.Instant
 
-    init(_ queue: OpenQueue) {
-        self.queue = queue
+    init(_ queue: OpenQueue, queues: Bool) {
+        (self.queue, self.queues) = (queue, queues)
         nextWrite = clock.instant()
     }
 
@@ -21,10 +26,18 @@ struct SendCounting {
     mutating func take(_ event: RunEvent) {
         switch event {
         case .changed(let change): untold.take(waiting.added(to: change, in: queue))
+        case .attempted(let attempt) where queues && attempt.hasFailed,
+            .settledUnsent(let attempt) where queues && attempt.hasFailed:
+            failure = event
         case .attempted, .settledUnsent: untold.take(event, at: clock.now())
         default: untold.take(event, for: queue.configuration.hooks, at: clock.now())
         }
         if case .recovered = event { end() }
+    }
+
+    /// Counts a failure: its submitter has been told, and its operation has left the queue.
+    mutating func haveTold() {
+        if let failure = failure.take() { untold.take(failure, at: clock.now()) }
     }
 
     /// Adds the operations that made room for one that stays to the log.
