@@ -210,6 +210,27 @@ struct ReceiptTests {
         #expect(try (bench.state(of: "http://one").hold == nil) == isProbe)
     }
 
+    @Test func `a probe whose file has gone has ended the hold, whenever its run dies`() throws {
+        for index in 0... {
+            let system = FailingCalls()
+            let bench = try Bench(system: system.calls)
+            try bench.add(1)
+            _ = try DestinationsFile(spool: bench.spool).record(
+                [("http://one", .held(reason: "403", status: 403, blamed: nil, began: bench.now))],
+                settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+            bench.pass(.seconds(3_601))
+            _ = try? bench.run { _ in
+                system.left = index
+                return .status(204)
+            }
+            let hasDied = !system.isAlive
+            system.left = .max
+            let isGone = try bench.names(.new).isEmpty && bench.names(.claimed).isEmpty
+            #expect(try !isGone || bench.state(of: "http://one").hold == nil, "call \(index)")
+            if !hasDied { break }
+        }
+    }
+
     /// The document may have been applied: an older part alone would undo the newest.
     @Test(arguments: [1, 2])
     func `after a death with a merged document the document goes again, after two the parts go singly`(

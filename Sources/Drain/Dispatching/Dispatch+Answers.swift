@@ -214,7 +214,10 @@ extension Dispatch {
         }
         let destination = answer.attempt.destination
         let prints = book.fingerprints(of: destination.identity, sent: answer.attempt.secrets)
-        obey(destination.control.take(answer, prints: prints, at: world.now()), destination)
+        let effects = destination.control.take(answer, prints: prints, at: world.now())
+        // The file of a delivered probe goes after the end of the hold is recorded: no recovery could tell of it then.
+        if answer.attempt.isProbe, answer.verdict.outcome == .delivered { book.tell() }
+        obey(effects, destination)
         if book.mustTell(destination) {
             // Synced first: another process may have the lock of the ledger for long.
             settling.syncOrEndRun()
