@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackReceiver
 import Testing
 
 /// `check` on damaged queues.
@@ -78,5 +79,43 @@ struct CheckRepairTests {
         #expect(try queue.run("check").status == status)
         #expect(try queue.run("check", "--repair").status == 0)
         #expect(try queue.run("check").status == 0)
+    }
+
+    @Test(arguments: [["run"], ["check", "--repair"]])
+    func `a recovery ends the hold whose probe a dead run had delivered`(next: [String]) throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { _, index in
+                index < 2 ? .status(403) : index == 2 ? .status(204).delayed(.seconds(30)) : .status(204)
+            })
+        defer { receiver.stop() }
+        let place = "destinations: { \"\(receiver.url)\": { holdProbe: \"1ms\" } }"
+        let queue = try Drainq("{ routes: { default: { url: \"\(receiver.url)/x\" } }, \(place) }")
+        try queue.run("add", input: numbered(2))
+        #expect(try queue.run("run").status == 69)
+        let victim = try queue.start("run")
+        #expect(receiver.wait(forRequests: 3, within: .seconds(120)))
+        victim.signal(SIGKILL)
+        _ = try victim.finish()
+        try queue.markDelivered()
+        #expect(try queue.start(next, input: "").finish().status == 0)
+        #expect(try !queue.run("status").output.contains("is held"))
+        try queue.run("run")
+        #expect(receiver.receivedCount == 4)
+        #expect(try queue.run("log").output.contains("\(receiver.url) released"))
+    }
+}
+
+extension Drainq {
+    /// Lets the marks of dead runs say that the operations whose requests had begun were delivered.
+    func markDelivered() throws {
+        for run in try names("claimed") {
+            let lock = queue.appending(path: "claimed/\(run)/lock")
+            var bytes = try Data(contentsOf: lock)
+            for record in stride(from: 256, to: bytes.count, by: 256) where bytes[record] != UInt8(ascii: "\n") {
+                bytes.insert(UInt8(ascii: "+"), at: record)
+                bytes.remove(at: record + 256)
+            }
+            try bytes.write(to: lock)
+        }
     }
 }

@@ -8,19 +8,35 @@ extension SpoolDirectory {
         of failures: [UntoldFailure], by configuration: Configuration, at now: Timestamp,
         recording record: (([(name: EntryName, event: DestinationEvent)]) throws(SpoolError) -> Void)? = nil
     ) throws(SpoolError) -> [AttemptEvent] {
-        let table = try KnownDestinations(of: self, configuration, at: now).table
+        let table = try destinations(of: configuration)
         let storms = failures.compactMap { failure -> (name: EntryName, event: DestinationEvent)? in
             guard failure.isOfStorm, let status = failure.last?.status else { return nil }
             return (failure.entry.name, .failed(status: status, failure.entry.name.id))
         }
-        if let record {
-            try record(storms)
-        } else if !storms.isEmpty {
-            try DestinationsFile(spool: self).record(
-                storms.map { (table.destination(of: $0.name).name, $0.event) },
-                settings: { table.settings(of: Destination(named: $0)) }, at: now, durable: false)
-        }
+        if let record { try record(storms) } else { try self.record(storms, table, at: now) }
         return failures.map { AttemptEvent(of: $0, to: table.destination(of: $0.entry.name).name, at: now) }
+    }
+
+    /// Writes the delivery by a dead run to the ledger, unless nothing says when its request began. The delivery may
+    /// have been the probe of a hold.
+    package func recordDelivery(
+        of name: EntryName, began: Timestamp?, by configuration: Configuration, at now: Timestamp
+    ) throws(SpoolError) {
+        guard let began else { return }
+        try record([(name, .delivered(began: began, at: began))], try destinations(of: configuration), at: now)
+    }
+
+    private func destinations(of configuration: Configuration) throws(SpoolError) -> DestinationTable {
+        KnownDestinations(configuration, try DestinationsFile(spool: self).read()).table
+    }
+
+    private func record(
+        _ ends: [(name: EntryName, event: DestinationEvent)], _ table: DestinationTable, at now: Timestamp
+    ) throws(SpoolError) {
+        if ends.isEmpty { return }
+        try DestinationsFile(spool: self).record(
+            ends.map { (table.destination(of: $0.name).name, $0.event) },
+            settings: { table.settings(of: Destination(named: $0)) }, at: now, durable: false)
     }
 }
 

@@ -27,10 +27,15 @@ func checkDamage(
         return
     }
     let rule = configuration.map { ReplacementRule($0, at: .now()) }
-    let recovery = spool.repair(by: rule, now: .now()) { (failures) throws(SpoolError) in
-        try queue.note(try spool.events(of: failures, by: queue.configuration, at: .now()).map { .foundFailed($0) })
-        return true
-    }
+    let recovery = spool.repair(
+        by: rule, now: .now(),
+        finishing: { (claim, began) throws(SpoolError) in
+            try spool.recordDelivery(of: claim.name, began: began, by: queue.configuration, at: .now())
+        },
+        telling: { (failures) throws(SpoolError) in
+            try queue.note(try spool.events(of: failures, by: queue.configuration, at: .now()).map { .foundFailed($0) })
+            return true
+        })
     if recovery.isNews { try queue.note([.recovered(recovery)]) }
     let left = try spool.damages(now: .now())
     for damage in damages where !left.contains(damage) { findings.repaired(damage.text, damage.word) }

@@ -20,10 +20,11 @@ extension SpoolDirectory {
     }
 
     /// Repairs what `damages` finds, as far as the repair needs no operator. Recovers dead runs as the next run would;
-    /// without the rule of a configuration the next run does that. Afterwards `damages` says what is left. `tell` is
-    /// that of `SpoolRun.recover`.
+    /// without the rule of a configuration the next run does that. Afterwards `damages` says what is left. `finish` and
+    /// `tell` are those of `SpoolRun.recover`; what a delivery supersedes goes before the call of `finish`.
     package func repair(
         by rule: ReplacementRule?, now: Timestamp, maximumInterruptions: Int = 5,
+        finishing finish: (Claim, _ began: Timestamp?) throws(SpoolError) -> Void = { _, _ in },
         telling tell: ([UntoldFailure]) throws(SpoolError) -> Bool = { _ in false }
     ) -> Recovery {
         var recovery = Recovery()
@@ -34,12 +35,13 @@ extension SpoolDirectory {
         step { () throws(SpoolError) in
             guard let rule else { return }
             let run = try beginRun(now: now)
-            func finish(_ claim: Claim, _: Timestamp?) throws(SpoolError) {
+            func supersedeAndFinish(_ claim: Claim, _ began: Timestamp?) throws(SpoolError) {
                 let newer = run.successor(sent: claim)
                 _ = try supersedeDeadLetters(by: newer, rule, patience: Self.namesPatience, at: now)
+                try finish(claim, began)
             }
             recovery = try run.recover(
-                now: now, maximumInterruptions: maximumInterruptions, finishing: finish, telling: tell)
+                now: now, maximumInterruptions: maximumInterruptions, finishing: supersedeAndFinish, telling: tell)
             try run.end()
         }
         step { () throws(SpoolError) in try withNamesLock { () throws(SpoolError) in try removeTwins() } }

@@ -34,13 +34,17 @@ extension Universe {
     private func repair(_ spool: SpoolDirectory, _ process: SimulatedProcess) {
         note(process.id, .commands(Command(.repair)))
         let recovery = spool.repair(
-            by: ReplacementRule(configuration, at: now(on: process.host)), now: now(on: process.host)
-        ) { (failures) throws(SpoolError) in
-            for event in try spool.events(of: failures, by: configuration, at: now(on: process.host)) {
-                take(.foundFailed(event), of: process)
-            }
-            return true
-        }
+            by: ReplacementRule(configuration, at: now(on: process.host)), now: now(on: process.host),
+            finishing: { (claim, began) throws(SpoolError) in
+                try spool.recordDelivery(
+                    of: claim.name, began: began, by: configuration, at: now(on: process.host))
+            },
+            telling: { (failures) throws(SpoolError) in
+                for event in try spool.events(of: failures, by: configuration, at: now(on: process.host)) {
+                    take(.foundFailed(event), of: process)
+                }
+                return true
+            })
         if !recovery.returned.isEmpty { note(process.id, .reports(.recovered(recovery.returned.map(\.name.id)))) }
         for item in recovery.quarantined {
             note(process.id, .reports(.quarantined(item.name?.id, path: item.fileName)))
