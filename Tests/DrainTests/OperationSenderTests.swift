@@ -71,7 +71,7 @@ struct OperationSenderTests {
         let summary = try bench.run()
         #expect(summary.failed == 1 && summary.attempts == 0)
         let causes = bench.events.compactMap { event in
-            if case .foundFailed(let failure) = event { failure.record.status } else { nil }
+            if case .foundEnded(let failure) = event { failure.record.status } else { nil }
         }
         #expect(causes == [422])
         #expect(try bench.names(.failed).map(\.attempts) == [1] && bench.names(.claimed).isEmpty)

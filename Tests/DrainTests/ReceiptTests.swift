@@ -159,6 +159,23 @@ struct ReceiptTests {
         #expect(try bench.names(.failed).isEmpty)
     }
 
+    @Test func `the run that finishes the delivery of a dead run counts it`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        do {
+            let run = try bench.spool.beginRun(now: bench.now)
+            let claim = try #require(try run.claim(Entry(state: .new, name: bench.names(.new)[0])))
+            let record = AttemptRecord(at: bench.now, duration: .zero, outcome: .delivered, rule: "204")
+            _ = try run.receipt(of: run.begin([claim]), for: [(claim, record)], keep: false)
+        }
+        #expect(try bench.run().delivered == 1)
+        #expect(try bench.run().delivered == 0)
+        var counters = Counters()
+        for event in bench.events { counters.take(event, at: bench.now) }
+        #expect(counters.delivered == 1 && counters.destinations["http://one"]?[.delivered] == 1)
+        #expect(counters.destinations["http://one"]?[.attempts] == 0)
+    }
+
     // MARK: - Begun
 
     @Test func `a request begins with its handover, not while its secrets are looked up`() throws {

@@ -73,7 +73,7 @@ struct StayingTests {
         let summary = try Run(
             spool: bench.spool, configuration: bench.configuration, options: RunOptions(stay: .during(.seconds(20))),
             world: world
-        ) { if case .foundFailed = $0 { found += 1 } }()
+        ) { if case .foundEnded = $0 { found += 1 } }()
         #expect(found == 1 && summary.failed == 1 && writes > 4)
         #expect(try FileManager.default.contentsOfDirectory(atPath: claimed).isEmpty)
     }

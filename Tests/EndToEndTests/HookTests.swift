@@ -68,6 +68,30 @@ struct HookTests {
         #expect(counts.contains(#""failed":1"#), "\(counts)")
     }
 
+    @Test(arguments: [["run"], ["check", "--repair"], ["send", "--type", "t", "--key", "k"]])
+    func `what a run that was killed had delivered reaches the log, the counters and the hook`(next: [String]) throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { _, index in index == 0 ? .status(204).delayed(.seconds(30)) : .status(204) })
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["delivered": "cat >> told"])
+        let path = queue.queue.appending(path: "drainq.json")
+        try String(contentsOf: path, encoding: .utf8)
+            .replacingOccurrences(of: "{type}\",", with: "{type}\", ordering: \"key\",")
+            .write(to: path, atomically: true, encoding: .utf8)
+        let ids = try queue.run("add", "--type", "t", input: numbered(1)).lines
+        let victim = try queue.start("run")
+        #expect(receiver.wait(forRequests: 1, within: .seconds(120)))
+        victim.signal(SIGKILL)
+        _ = try victim.finish()
+        try queue.markDelivered()
+        #expect(try queue.start(next, input: next[0] == "send" ? "1" : "").finish().status == 0)
+        for _ in 0..<2 { try queue.run("run") }
+        #expect(try told(queue).compactMap { $0["ids"] as? [String] } == [ids])
+        #expect(try queue.run("log").output.contains("\(receiver.url): "))
+        let counts = try String(contentsOf: queue.queue.appending(path: "state/reports.json"), encoding: .utf8)
+        #expect(counts.contains(next[0] == "send" ? #""delivered":2"# : #""delivered":1"#), "\(counts)")
+    }
+
     /// The ledger of reports owes the log what the log refuses.
     @Test func `failures that could not be logged are counted once, and logged once by a later run`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(422)))

@@ -98,7 +98,7 @@ struct RecoveryTests {
                 if entry == entries[1] { run.endWithholding(claim) }
             }
         }
-        var told: [[UntoldFailure]] = []
+        var told: [[UntoldEnd]] = []
         for canTell in [false, true, true] {
             let run = try queue.open().beginRun(now: now)
             let recovery = try run.recover(
@@ -355,7 +355,7 @@ struct RecoveryTests {
         #expect(run.leaveDecided([claim]))
         run.haveTold()
         calls.reset()
-        var told: [UntoldFailure] = []
+        var told: [UntoldEnd] = []
         let recovery = try run.recover(
             now: now,
             telling: { (failures) throws(SpoolError) in
@@ -640,7 +640,7 @@ struct RecoveryTests {
                 }
                 try? run.end()
             }
-            var told: [UntoldFailure] = []
+            var told: [UntoldEnd] = []
             for fault in (isRefusedOnce ? [InterceptedCalls.Fault.once("renameNoReplace", ENOSPC)] : []) + [.none] {
                 let calls = InterceptedCalls()
                 let run = try fresh.open(calls.calls).beginRun(now: now)
@@ -690,7 +690,7 @@ struct RecoveryTests {
                 }
                 try? run.end()
             }
-            var told: [UntoldFailure] = []
+            var told: [UntoldEnd] = []
             let run = try fresh.open().beginRun(now: now)
             _ = try run.recover(
                 now: now,
@@ -708,6 +708,71 @@ struct RecoveryTests {
             }
             if calls.count < index { break }
         }
+    }
+
+    @Test func `a delivery whose run dies at any call of its end is told once`() throws {
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            let entry = try fresh.add(["a"])[0]
+            let calls = InterceptedCalls()
+            var hasDied = false
+            do {
+                let run = try fresh.open(calls.calls).beginRun(now: now)
+                let claim = try #require(try run.claim(entry))
+                let receipt = try run.receipt(for: [claim])
+                calls.reset(.crash(at: index))
+                _ = try? run.settle(claim, .delivered(keep: false), record: nil, receipt: receipt, now: now)
+                hasDied = calls.count >= index
+            }
+            #expect(try tell(fresh) + tell(fresh) == (hasDied ? [Entry(state: .delivered, name: entry.name)] : []))
+            #expect(try fresh.entries().isEmpty && fresh.names("claimed").isEmpty)
+            if !hasDied { break }
+        }
+    }
+
+    @Test func `a delivery is told whenever its recovery dies, and twice only after a death behind the telling`() throws
+    {
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            let entry = try fresh.add(["a"])[0]
+            do {
+                let run = try fresh.open().beginRun(now: now)
+                #expect(try run.receipt(for: [try #require(try run.claim(entry))]).isMarked)
+            }
+            let calls = InterceptedCalls()
+            var first: [Entry] = []
+            do {
+                let run = try fresh.open(calls.calls).beginRun(now: now)
+                calls.reset(.crash(at: index))
+                _ = try? run.recover(
+                    now: now,
+                    telling: { (ends) throws(SpoolError) in
+                        first = ends.map(\.entry)
+                        return true
+                    })
+            }
+            let told = try first + tell(fresh) + tell(fresh)
+            #expect(told.first == Entry(state: .delivered, name: entry.name), "call \(index)")
+            #expect(told.count == 1 || told.count == 2 && first.count == 1, "call \(index)")
+            #expect(try fresh.entries().isEmpty && fresh.names("claimed").isEmpty)
+            if calls.count >= index { continue }
+            #expect(told.count == 1)
+            break
+        }
+    }
+
+    /// Recovers dead runs. Returns the ends that they had not told.
+    private func tell(_ queue: TemporaryQueue) throws -> [Entry] {
+        var told: [Entry] = []
+        let run = try queue.open().beginRun(now: now)
+        _ = try run.recover(
+            now: now,
+            telling: { (ends) throws(SpoolError) in
+                told += ends.map(\.entry)
+                return true
+            })
+        try run.end()
+        return told
     }
 
     @Test func `a crash at any call of recovery loses nothing`() throws {

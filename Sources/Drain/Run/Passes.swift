@@ -104,8 +104,8 @@ struct Passes: ~Copyable {
         func finish(_ claim: Claim, _ began: Timestamp?) throws(SpoolError) {
             try dispatch.settling.finishDelivery(of: claim, began: began)
         }
-        func tell(_ failures: [UntoldFailure]) throws(SpoolError) -> Bool {
-            try tally.foundFailed(failures) { (new) throws(SpoolError) in
+        func tell(_ ends: [UntoldEnd]) throws(SpoolError) -> Bool {
+            try tally.foundEnded(ends) { (new) throws(SpoolError) in
                 try parts.spool.events(
                     of: new, by: parts.configuration, at: clock.now(), recording: parts.book.take)
             } write: {

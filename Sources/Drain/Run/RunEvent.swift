@@ -23,8 +23,8 @@ package indirect enum RunEvent: Sendable {
     /// An operation was evicted (`dropOldest`) to admit a foreign file.
     case evicted(EntryName, destination: String)
     case recovered(Recovery)
-    /// A dead run has moved an operation to failed/, and may have told nobody.
-    case foundFailed(AttemptEvent)
+    /// A dead run has moved an operation to failed/ or delivered it, and may have told nobody.
+    case foundEnded(AttemptEvent)
     /// The answer to a delivered operation lacks a value that its route keeps. Operations that need the value wait.
     case notKept(OperationID, name: String, reason: KeepError)
     /// A signal ends the run: it claims nothing more, and the requests in flight have the grace time to end.

@@ -11,8 +11,8 @@ final class RunTally {
     private(set) var lastError: SpoolError?
     /// The errors reported by the run. A full disk is one error, whatever the path.
     private var told: Set<String> = []
-    /// The failures of dead runs that this run has reported, and whose reports are not written yet.
-    private var unwritten: Set<UntoldFailure> = []
+    /// The ends by dead runs that this run has reported, and whose reports are not written yet.
+    private var unwritten: Set<UntoldEnd> = []
     private let clock: RunClock
     private let started: ContinuousClock.Instant
     private let report: (RunEvent) -> Void
@@ -48,7 +48,6 @@ final class RunTally {
         summary.recovered += recovery.returned.count
         summary.quarantined += recovery.quarantined.count
         for error in recovery.errors { inputOutput(error) }
-        summary.delivered += recovery.delivered.count
         if recovery.isNews { tell(.recovered(recovery)) }
     }
 
@@ -81,21 +80,21 @@ final class RunTally {
         tell(isSent ? .attempted(event) : .settledUnsent(event))
     }
 
-    /// Counts and reports operations that a dead run has failed, each once in a run. `events` makes their events.
-    /// `write` returns whether all reports of the run are written: until then recovery finds the same failures again.
-    func foundFailed(
-        _ failures: [UntoldFailure], events: ([UntoldFailure]) throws(SpoolError) -> [AttemptEvent],
+    /// Counts and reports operations that a dead run has failed or delivered, each once in a run. `events` makes their
+    /// events. `write` returns whether all reports of the run are written: until then recovery finds the same again.
+    func foundEnded(
+        _ ends: [UntoldEnd], events: ([UntoldEnd]) throws(SpoolError) -> [AttemptEvent],
         write: () -> Bool
     ) throws(SpoolError) -> Bool {
-        let new = failures.filter { !unwritten.contains($0) }
+        let new = ends.filter { !unwritten.contains($0) }
         for event in new.isEmpty ? [] : try events(new) {
-            summary.failed += 1
+            if event.hasFailed { summary.failed += 1 } else { summary.delivered += 1 }
             if event.record.ruleCode == .expired { summary.expired += 1 }
-            tell(.foundFailed(event))
+            tell(.foundEnded(event))
         }
         unwritten.formUnion(new)
         guard write() else { return false }
-        unwritten.subtract(failures)
+        unwritten.subtract(ends)
         return true
     }
 

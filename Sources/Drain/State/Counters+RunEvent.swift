@@ -19,7 +19,7 @@ extension Counters {
         case .attempted(let attempt):
             count(.attempts, at: attempt.destination, now)
             count(attempt, now)
-        case .settledUnsent(let attempt), .foundFailed(let attempt): count(attempt, now)
+        case .settledUnsent(let attempt), .foundEnded(let attempt): count(attempt, now)
         case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
         case .evicted(_, let destination): count(.evicted, at: destination, now)
         case .quarantined: countQuarantined(1)

@@ -5,7 +5,7 @@ extension LogRecorder {
     /// Adds what an event of a run changes.
     package mutating func take(_ event: RunEvent, at now: Timestamp) {
         switch event {
-        case .attempted(let attempt), .settledUnsent(let attempt), .foundFailed(let attempt): take(attempt, at: now)
+        case .attempted(let attempt), .settledUnsent(let attempt), .foundEnded(let attempt): take(attempt, at: now)
         case .quarantined(let item): take(item, at: now)
         case .recovered(let recovery):
             for item in recovery.quarantined { take(item, at: now) }

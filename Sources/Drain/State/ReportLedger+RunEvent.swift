@@ -6,7 +6,7 @@ extension ReportLedger {
     /// are counted only for a hook, so that memory stays bounded.
     package mutating func take(_ event: RunEvent, for hooks: Hooks) {
         switch event {
-        case .attempted(let attempt), .settledUnsent(let attempt), .foundFailed(let attempt):
+        case .attempted(let attempt), .settledUnsent(let attempt), .foundEnded(let attempt):
             if attempt.hasFailed {
                 owe(News(.failed, attempt.destination, reason: attempt.record.cause, ids: ["\(attempt.id)"]))
             } else if hooks.commands[.delivered] != nil, case .delivered = attempt.settlement.disposition {

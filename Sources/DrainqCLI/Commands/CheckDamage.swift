@@ -32,8 +32,8 @@ func checkDamage(
         finishing: { (claim, began) throws(SpoolError) in
             try spool.recordDelivery(of: claim.name, began: began, by: queue.configuration, at: .now())
         },
-        telling: { (failures) throws(SpoolError) in
-            try queue.note(try spool.events(of: failures, by: queue.configuration, at: .now()).map { .foundFailed($0) })
+        telling: { (ends) throws(SpoolError) in
+            try queue.note(try spool.events(of: ends, by: queue.configuration, at: .now()).map { .foundEnded($0) })
             return true
         })
     if recovery.isNews { try queue.note([.recovered(recovery)]) }

@@ -39,13 +39,12 @@ struct NamedOperations {
 
     mutating func take(_ event: RunEvent) {
         switch event {
-        case .attempted(let attempt), .settledUnsent(let attempt), .foundFailed(let attempt):
+        case .attempted(let attempt), .settledUnsent(let attempt), .foundEnded(let attempt):
             reported.insert(attempt.id)
         case .superseded(let name, by: _, destination: _): reported.insert(name.id)
         case .quarantined(let item): if let id = item.name?.id { reported.insert(id) }
-        case .recovered(let recovery): for name in recovery.delivered { reported.insert(name.id) }
-        case .chosen, .notKept, .changed, .parked, .withheld, .networkAbsent, .evicted, .stopping, .inputOutputError,
-            .agentsFailed:
+        case .chosen, .notKept, .changed, .recovered, .parked, .withheld, .networkAbsent, .evicted, .stopping,
+            .inputOutputError, .agentsFailed:
             break
         }
     }

@@ -20,7 +20,7 @@ extension OpenQueue {
         for event in events { untold.take(event, for: configuration.hooks, at: .now()) }
         for news in others { untold.take(news, for: configuration.hooks) }
         try untold.write(to: self) { ledger in
-            for case .foundFailed(let failure) in events { ledger.oweMail(of: failure, knowing: ledger) }
+            for case .foundEnded(let end) in events where end.hasFailed { ledger.oweMail(of: end, knowing: ledger) }
         }
     }
 

@@ -54,7 +54,9 @@ struct RunReporter {
         defer { if detail == .json { standardOutput.flush() } }
         switch event {
         case .chosen: break
-        case .attempted(let attempt), .settledUnsent(let attempt), .foundFailed(let attempt): take(attempt)
+        case .attempted(let attempt), .settledUnsent(let attempt): take(attempt)
+        // `recovered` reports deliveries by dead runs.
+        case .foundEnded(let attempt): if attempt.hasFailed || detail == .json { take(attempt) }
         case .quarantined(let item): quarantined(item)
         case .changed(let change): take(change)
         case .recovered(let recovery):

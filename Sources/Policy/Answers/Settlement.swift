@@ -203,4 +203,10 @@ extension Settlement {
             disposition: .failed(countsAttempt: record.counted), rule: .recorded(record.rule, record.ruleCode),
             record: record)
     }
+
+    /// Returns the settlement of an operation that another process has delivered, as it is recorded.
+    package init(ofDelivered record: AttemptRecord) {
+        self.init(
+            disposition: .delivered(keep: false), rule: .recorded(record.rule, record.ruleCode), record: record)
+    }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// The marks of a run's files in the lock file of its directory. A mark says that a request with the operation has
 /// begun, that the operation was delivered, or that it is in row X and nobody has been told of it. If the process dies,
 /// recovery counts an interruption of a begun operation, finishes the delivery of a delivered one, and tells of a
-/// failed one.
+/// delivered or failed one.
 ///
 /// The file has records of `length` bytes, filled up with newlines. The first has the name of the directory and the
 /// boot of the machine; each further record has the name of a claim, after a `+` if the operation was delivered, after

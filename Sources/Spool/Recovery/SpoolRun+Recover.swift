@@ -14,13 +14,13 @@ extension SpoolRun {
     /// reports the failure in `errors`.
     ///
     /// Calls `finish` for each delivered operation before its file goes, with a time not after the beginning of its
-    /// request, if known. Calls `tell` with the failures that a dead run
-    /// has not told, without a lock but the dead run's, before the run's marks go. If this run dies, or a call throws,
-    /// the next recovery calls again; likewise if `tell` returns false.
+    /// request, if known. Calls `tell` with the failures and deliveries that a dead run has not told, without a lock but
+    /// the dead run's, before the run's marks go. If this run dies, or a call throws, the next recovery calls again;
+    /// likewise if `tell` returns false.
     package func recover(
         now: Timestamp, maximumInterruptions: Int = 5,
         finishing finish: (Claim, _ began: Timestamp?) throws(SpoolError) -> Void = { _, _ in },
-        telling tell: ([UntoldFailure]) throws(SpoolError) -> Bool = { _ in false }
+        telling tell: ([UntoldEnd]) throws(SpoolError) -> Bool = { _ in false }
     ) throws(SpoolError) -> Recovery {
         var recovery = Recovery()
         do throws(SpoolError) {
@@ -74,7 +74,7 @@ extension SpoolRun {
     private func recover(
         from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int,
         _ finish: (Claim, _ began: Timestamp?) throws(SpoolError) -> Void
-    ) throws(SpoolError) -> (untold: [UntoldFailure], told: [ClaimMarks.Mark], error: SpoolError?) {
+    ) throws(SpoolError) -> (untold: [UntoldEnd], told: [ClaimMarks.Mark], error: SpoolError?) {
         var first: SpoolError?
         var stuck: Set<[UInt8]> = []
         let scratch = ScratchDirectory.path(in: dead.path)
@@ -115,7 +115,9 @@ extension SpoolRun {
                     }
                     _ = try self.finish(delivery, keep: keep)
                     recovery.delivered.append(name)
-                    unmark(decided)
+                    untold[decided.fileName] = meaning
+                    // A dead run's mark stays until the delivery is told.
+                    if marks?[decided.fileName] == nil { unmark(decided) }
                     continue
                 }
                 if let meaning, case .failed = meaning {
@@ -137,9 +139,10 @@ extension SpoolRun {
                 stuck.insert(bytes)
             }
         }
-        // A file that could not be moved on is not in row X, and keeps its mark.
-        let told = (marks ?? [:]).filter { $1.meaning.isFailure && !stuck.contains(Array($0.utf8)) }
-        return (try queue.untoldFailures(by: untold), Array(told.values), first)
+        // A file that could not be moved on has not ended, and keeps its mark.
+        func hasEnded(_ fileName: String) -> Bool { !stuck.contains(Array(fileName.utf8)) }
+        let told = (marks ?? [:]).filter { $1.meaning != .begun && hasEnded($0) }
+        return (try queue.untoldEnds(by: untold.filter { hasEnded($0.key) }), Array(told.values), first)
     }
 
     /// Row C of a dead run → C of this run. Returns false if the file has gone: a host that was cut off is back, and

@@ -25,7 +25,7 @@ extension SpoolDirectory {
     package func repair(
         by rule: ReplacementRule?, now: Timestamp, maximumInterruptions: Int = 5,
         finishing finish: (Claim, _ began: Timestamp?) throws(SpoolError) -> Void = { _, _ in },
-        telling tell: ([UntoldFailure]) throws(SpoolError) -> Bool = { _ in false }
+        telling tell: ([UntoldEnd]) throws(SpoolError) -> Bool = { _ in false }
     ) -> Recovery {
         var recovery = Recovery()
         func step(_ body: () throws(SpoolError) -> Void) {

@@ -39,9 +39,9 @@ extension Universe {
                 try spool.recordDelivery(
                     of: claim.name, began: began, by: configuration, at: now(on: process.host))
             },
-            telling: { (failures) throws(SpoolError) in
-                for event in try spool.events(of: failures, by: configuration, at: now(on: process.host)) {
-                    take(.foundFailed(event), of: process)
+            telling: { (ends) throws(SpoolError) in
+                for event in try spool.events(of: ends, by: configuration, at: now(on: process.host)) {
+                    take(.foundEnded(event), of: process)
                 }
                 return true
             })

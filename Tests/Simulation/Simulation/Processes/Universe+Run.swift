@@ -106,7 +106,9 @@ extension Universe {
 
     private func reports(of event: RunEvent) -> [Report] {
         switch event {
-        case .attempted(let attempt), .settledUnsent(let attempt), .foundFailed(let attempt): [report(of: attempt)]
+        case .attempted(let attempt), .settledUnsent(let attempt): [report(of: attempt)]
+        // The model knows a delivery by its answer.
+        case .foundEnded(let attempt): attempt.hasFailed ? [report(of: attempt)] : []
         case .quarantined(let item): [.quarantined(item.name?.id, path: item.fileName)]
         case .changed(let change): reports(of: change)
         case .parked(let id, _, _, let times): [.parked(id)] + (times > 1 ? [.withheld(id)] : [])

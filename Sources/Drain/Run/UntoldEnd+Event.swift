@@ -2,19 +2,20 @@ package import Policy
 package import Spool
 
 extension SpoolDirectory {
-    /// Returns the events of a dead run's failures. First calls `record` with the failures that count towards a storm
-    /// of their destination, by default to write them to the ledger. So the guard's bound holds if every run dies.
+    /// Returns the events of a dead run's failures and deliveries. First calls `record` with the failures that count
+    /// towards a storm of their destination, by default to write them to the ledger. So the guard's bound holds if
+    /// every run dies.
     package func events(
-        of failures: [UntoldFailure], by configuration: Configuration, at now: Timestamp,
+        of ends: [UntoldEnd], by configuration: Configuration, at now: Timestamp,
         recording record: (([(name: EntryName, event: DestinationEvent)]) throws(SpoolError) -> Void)? = nil
     ) throws(SpoolError) -> [AttemptEvent] {
         let table = try destinations(of: configuration)
-        let storms = failures.compactMap { failure -> (name: EntryName, event: DestinationEvent)? in
-            guard failure.isOfStorm, let status = failure.last?.status else { return nil }
-            return (failure.entry.name, .failed(status: status, failure.entry.name.id))
+        let storms = ends.compactMap { end -> (name: EntryName, event: DestinationEvent)? in
+            guard end.isOfStorm, let status = end.last?.status else { return nil }
+            return (end.entry.name, .failed(status: status, end.entry.name.id))
         }
         if let record { try record(storms) } else { try self.record(storms, table, at: now) }
-        return failures.map { AttemptEvent(of: $0, to: table.destination(of: $0.entry.name).name, at: now) }
+        return ends.map { AttemptEvent(of: $0, to: table.destination(of: $0.entry.name).name, at: now) }
     }
 
     /// Writes the delivery by a dead run to the ledger, unless nothing says when its request began. The delivery may
@@ -41,11 +42,16 @@ extension SpoolDirectory {
 }
 
 extension AttemptEvent {
-    fileprivate convenience init(of failure: UntoldFailure, to destination: String, at now: Timestamp) {
-        let (name, words) = (failure.entry.name, "its run died before it could record why")
-        let record = failure.last ?? AttemptRecord(at: now, duration: .zero, outcome: .failed, rule: words)
+    fileprivate convenience init(of end: UntoldEnd, to destination: String, at now: Timestamp) {
+        func record(_ outcome: Outcome, _ words: String) -> AttemptRecord {
+            end.last ?? AttemptRecord(at: now, duration: .zero, outcome: outcome, rule: words)
+        }
+        let settlement =
+            end.entry.state == .delivered
+            ? Settlement(ofDelivered: record(.delivered, "its run died after the delivery"))
+            : Settlement(ofFailed: record(.failed, "its run died before it could record why"))
         self.init(
-            id: name.id, type: name.type, destination: destination,
-            settlement: Settlement(ofFailed: record), attempts: name.attempts, attemptsAllowed: nil)
+            id: end.entry.name.id, type: end.entry.name.type, destination: destination, settlement: settlement,
+            attempts: end.entry.name.attempts, attemptsAllowed: nil)
     }
 }

@@ -1,0 +1,44 @@
+package import Policy
+
+/// An operation that a dead run has moved to `failed/`, or has delivered: neither the ledger nor the log nor the
+/// counters nor a hook may know of it.
+package struct UntoldEnd: Hashable, Sendable {
+    /// In `failed/`; in `delivered/` if it was delivered, even if no copy is kept.
+    package let entry: Entry
+    /// The record of the last attempt of a failed operation; `nil` if there was no room for one, or if its file cannot
+    /// be read.
+    package let last: AttemptRecord?
+    /// Whether the failure counts towards a storm of its destination.
+    package let isOfStorm: Bool
+}
+
+extension SpoolDirectory {
+    /// Returns the operations that these marks say were delivered, and those in row X that the marks say have failed.
+    /// The caller has the names lock.
+    func untoldEnds(by marks: [String: ClaimMarks.Meaning]) throws(SpoolError) -> [UntoldEnd] {
+        var meanings: [OperationID: ClaimMarks.Meaning] = [:]
+        var ends: [UntoldEnd] = []
+        for (text, meaning) in marks {
+            guard let name = EntryName(text) else { continue }
+            switch meaning {
+            case .begun: break
+            case .delivered:
+                ends.append(UntoldEnd(entry: Entry(state: .delivered, name: name), last: nil, isOfStorm: false))
+            case .failed, .withheld: meanings[name.id] = meaning
+            }
+        }
+        for entry in try find(Array(meanings.keys)).values where entry.state == .failed {
+            // try?: a dead letter that cannot be read has failed all the same.
+            let last = try? lastAttempt(at: QueuePath(entry.path), entry.name)
+            let isOfStorm = meanings[entry.name.id] != .failed(isOfStorm: false)
+            ends.append(UntoldEnd(entry: entry, last: last, isOfStorm: isOfStorm))
+        }
+        return ends.sorted { $0.entry.name.createdAt < $1.entry.name.createdAt }
+    }
+
+    /// Returns the record of the last attempt of an operation; `nil` if there is none, or the file is no operation.
+    func lastAttempt(at path: QueuePath, _ name: EntryName) throws(SpoolError) -> AttemptRecord? {
+        guard case .operation(let stored)? = try read(path, name: name, limit: Self.readLimit) else { return nil }
+        return stored.operation.attempts.last
+    }
+}
