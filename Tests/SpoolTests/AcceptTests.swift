@@ -101,6 +101,21 @@ struct AcceptTests {
         #expect(queue.names("new").isEmpty && queue.names("tmp").isEmpty)
     }
 
+    @Test func `an evicted operation does not come back from a run that died between link and unlink`() throws {
+        let entry = try queue.add(["a"])[0]
+        do {
+            let run = try queue.open().beginRun(now: TemporaryQueue.now)
+            _ = try #require(try run.claim(entry))
+            try FileManager.default.linkItem(
+                atPath: "\(queue.path)/claimed/\(run.name)/\(entry.name)", toPath: "\(queue.path)/\(entry.path)")
+        }
+        let accepted = try queue.open().accept(
+            [queue.operation("b", 10)], limits: Limits(operations: 1, whenFull: .dropOldest))
+        #expect(accepted.evicted == [entry])
+        #expect(try queue.recover().returned.isEmpty)
+        #expect(try queue.entries().map(\.name.id.description) == ["b"])
+    }
+
     @Test func `dropOldest evicts the oldest waiting operation, never a claimed operation`() throws {
         let added = try queue.add(["a", "b", "c"])
         let open = try queue.open()

@@ -312,11 +312,13 @@ extension AdmissionControl {
 
 extension SpoolRun {
     /// Row N, D → C → gone, for all operations of an eviction, or for none: puts them back if another run has one of
-    /// them. Returns whether they are gone. After a crash the claims come back.
+    /// them. Second names in row C of dead runs go first. Returns whether they are gone. After a crash the claims come
+    /// back.
     func evict(_ eviction: consuming Eviction) throws(SpoolError) -> Bool {
         var eviction = eviction
         var claims: [Claim] = []
         for entry in eviction.entries {
+            try queue.removeNamesOfDeadRuns(of: QueuePath(entry.path))
             guard let claim = try claim(entry) else {
                 for claim in claims { try putBack(claim) }
                 return false
