@@ -19,6 +19,20 @@ struct MetricsTests {
         }.compactMap { $0.split(separator: " ").last.map(String.init) }
     }
 
+    @Test func `an eviction counts at the destination of the operation's own url`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(204)))
+        defer { receiver.stop() }
+        let limits = "limits: { operations: 1, whenFull: \"dropOldest\" }"
+        let drainq = try Drainq("{ routes: { default: { url: \"http://127.0.0.1:9/\" } }, \(limits) }")
+        func add() throws { try drainq.run("add", "--url", "\(receiver.url)/x", input: "1") }
+        try add()
+        #expect(try drainq.run("run").status == 0)
+        try add()
+        try add()
+        let evicted = try drainq.run("status", "--prometheus").lines.filter { $0.hasPrefix("drainq_evicted_total{") }
+        #expect(evicted.contains { $0.hasSuffix("destination=\"\(receiver.url)\"} 1") }, "\(evicted)")
+    }
+
     @Test func `counters survive between runs, and status shows counters and waiting operations`() throws {
         let receiver = try LoopbackReceiver(script: Script(["204 *2", "503", "400", "204"]))
         defer { receiver.stop() }

@@ -27,11 +27,12 @@ extension OpenQueue {
     /// Notes operations that were evicted. Tells of the operations that wait for a value of an evicted one.
     func noteEvictions(_ names: [EntryName]) {
         if names.isEmpty { return }
-        let destinations = DestinationTable(configuration)
+        var destinations = DestinationTable(configuration)
         var followers: [EntryName] = []
         func warning(_ body: () throws(SpoolError) -> Void) {
             do throws(SpoolError) { try body() } catch { Messages.warning(error.description, hint: error.hint) }
         }
+        warning { () throws(SpoolError) in destinations = try knownDestinations().table }
         warning { () throws(SpoolError) in followers = try spool.followers(of: names, configuration) }
         for name in followers.prefix(News.idsTold) {
             Messages.warning(
