@@ -176,6 +176,31 @@ struct ReceiptTests {
         #expect(counters.destinations["http://one"]?[.attempts] == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `what a dead run has ended counts at the origin of the operation's own url`(isDelivered: Bool) throws {
+        let bench = try Bench()
+        try bench.add(1) { $0.url = "http://own/x" }
+        do {
+            let run = try bench.spool.beginRun(now: bench.now)
+            let claim = try #require(try run.claim(Entry(state: .new, name: bench.names(.new)[0])))
+            let request = run.begin([claim])
+            var record = AttemptRecord(at: bench.now, duration: .zero, outcome: .delivered, rule: "204")
+            if isDelivered {
+                _ = try run.receipt(of: request, for: [(claim, record)], keep: false)
+            } else {
+                (record.outcome, record.status) = (.failed, 422)
+                claim.note(isOfStorm: true)
+                _ = try run.settle(claim, .failed(countsAttempt: true), record: record, now: bench.now)
+            }
+        }
+        _ = try bench.run()
+        let destinations = bench.events.compactMap { event in
+            if case .foundEnded(let end) = event { end.destination } else { nil }
+        }
+        #expect(destinations == ["http://own"])
+        #expect(try Array(DestinationsFile(spool: bench.spool).read().destinations.keys) == ["http://own"])
+    }
+
     // MARK: - Begun
 
     @Test func `a request begins with its handover, not while its secrets are looked up`() throws {

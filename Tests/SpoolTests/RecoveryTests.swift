@@ -288,7 +288,7 @@ struct RecoveryTests {
         let run = try open.beginRun(now: now)
         let recovery = try run.recover(
             now: now,
-            finishing: { claim, began in
+            finishing: { claim, _, began in
                 finished.append(claim.name)
                 #expect(began == record.at)
             })

@@ -243,11 +243,11 @@ final class DestinationBook {
     var hasToldAll: Bool { shared.hasRecordedAll }
 
     /// Takes over the ends of attempts that dead runs have made, as this run's own, and writes them to the ledger.
-    func take(_ ends: [(name: EntryName, event: DestinationEvent)]) throws(SpoolError) {
+    func take(_ ends: [(destination: Destination, event: DestinationEvent)]) throws(SpoolError) {
         if ends.isEmpty { return }
         let now = world.now()
         try read(now)
-        for (name, event) in ends { apply(event, to: destination(table.destination(of: name), now), at: now) }
+        for (identity, event) in ends { apply(event, to: destination(identity, now), at: now) }
         tell()
     }
 

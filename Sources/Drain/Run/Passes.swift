@@ -101,8 +101,8 @@ struct Passes: ~Copyable {
 
     /// Begins a pass: recovers dead runs. Its listing takes the sequence locks.
     mutating func begin() throws(SpoolError) {
-        func finish(_ claim: Claim, _ began: Timestamp?) throws(SpoolError) {
-            try dispatch.settling.finishDelivery(of: claim, began: began)
+        func finish(_ claim: Claim, _ url: String?, _ began: Timestamp?) throws(SpoolError) {
+            try dispatch.settling.finishDelivery(of: claim, url: url, began: began)
         }
         func tell(_ ends: [UntoldEnd]) throws(SpoolError) -> Bool {
             try tally.foundEnded(ends) { (new) throws(SpoolError) in

@@ -7,24 +7,26 @@ extension SpoolDirectory {
     /// every run dies.
     package func events(
         of ends: [UntoldEnd], by configuration: Configuration, at now: Timestamp,
-        recording record: (([(name: EntryName, event: DestinationEvent)]) throws(SpoolError) -> Void)? = nil
+        recording record: (([(destination: Destination, event: DestinationEvent)]) throws(SpoolError) -> Void)? = nil
     ) throws(SpoolError) -> [AttemptEvent] {
         let table = try destinations(of: configuration)
-        let storms = ends.compactMap { end -> (name: EntryName, event: DestinationEvent)? in
+        func destination(of end: UntoldEnd) -> Destination { table.destination(of: end.entry.name, url: end.url) }
+        let storms = ends.compactMap { end -> (destination: Destination, event: DestinationEvent)? in
             guard end.isOfStorm, let status = end.last?.status else { return nil }
-            return (end.entry.name, .failed(status: status, end.entry.name.id))
+            return (destination(of: end), .failed(status: status, end.entry.name.id))
         }
         if let record { try record(storms) } else { try self.record(storms, table, at: now) }
-        return ends.map { AttemptEvent(of: $0, to: table.destination(of: $0.entry.name).name, at: now) }
+        return ends.map { AttemptEvent(of: $0, to: destination(of: $0).name, at: now) }
     }
 
     /// Writes the delivery by a dead run to the ledger, unless nothing says when its request began. The delivery may
     /// have been the probe of a hold.
     package func recordDelivery(
-        of name: EntryName, began: Timestamp?, by configuration: Configuration, at now: Timestamp
+        of name: EntryName, url: String?, began: Timestamp?, by configuration: Configuration, at now: Timestamp
     ) throws(SpoolError) {
         guard let began else { return }
-        try record([(name, .delivered(began: began, at: began))], try destinations(of: configuration), at: now)
+        let table = try destinations(of: configuration)
+        try record([(table.destination(of: name, url: url), .delivered(began: began, at: began))], table, at: now)
     }
 
     private func destinations(of configuration: Configuration) throws(SpoolError) -> DestinationTable {
@@ -32,11 +34,11 @@ extension SpoolDirectory {
     }
 
     private func record(
-        _ ends: [(name: EntryName, event: DestinationEvent)], _ table: DestinationTable, at now: Timestamp
+        _ ends: [(destination: Destination, event: DestinationEvent)], _ table: DestinationTable, at now: Timestamp
     ) throws(SpoolError) {
         if ends.isEmpty { return }
         try DestinationsFile(spool: self).record(
-            ends.map { (table.destination(of: $0.name).name, $0.event) },
+            ends.map { ($0.destination.name, $0.event) },
             settings: { table.settings(of: Destination(named: $0)) }, at: now, durable: false)
     }
 }

@@ -124,8 +124,8 @@ struct SendRun: ~Copyable {
             if try spoolRun.sequences.take(destination.digest) {
                 // A run tells what a dead one has not told: the submitter wants to hear of one operation.
                 tally.count(
-                    try spoolRun.recover(now: now) { (claim, began) throws(SpoolError) in
-                        try dispatch.settling.finishDelivery(of: claim, began: began)
+                    try spoolRun.recover(now: now) { (claim, url, began) throws(SpoolError) in
+                        try dispatch.settling.finishDelivery(of: claim, url: url, began: began)
                     })
             } else {
                 // Another process has the lock, seldom for longer than a request.

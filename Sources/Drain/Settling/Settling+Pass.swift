@@ -85,9 +85,10 @@ extension Settling {
 
     /// Does what is left of a delivery by a dead run, except with its file. Its destination learns of the delivery,
     /// which may have been the probe of a hold.
-    mutating func finishDelivery(of claim: Claim, began: Timestamp?) throws(SpoolError) {
+    mutating func finishDelivery(of claim: Claim, url: String?, began: Timestamp?) throws(SpoolError) {
         try supersedeDeadLetters(by: claim)
-        if let began { try book.take([(claim.name, .delivered(began: began, at: began))]) }
+        let destination = book.table.destination(of: claim.name, url: url)
+        if let began { try book.take([(destination, .delivered(began: began, at: began))]) }
     }
 
     /// Row X, Q → gone: removes the dead letters of a key whose newer value is delivered, and what may wait of it.

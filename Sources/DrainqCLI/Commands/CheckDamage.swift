@@ -29,8 +29,8 @@ func checkDamage(
     let rule = configuration.map { ReplacementRule($0, at: .now()) }
     let recovery = spool.repair(
         by: rule, now: .now(),
-        finishing: { (claim, began) throws(SpoolError) in
-            try spool.recordDelivery(of: claim.name, began: began, by: queue.configuration, at: .now())
+        finishing: { (claim, url, began) throws(SpoolError) in
+            try spool.recordDelivery(of: claim.name, url: url, began: began, by: queue.configuration, at: .now())
         },
         telling: { (ends) throws(SpoolError) in
             try queue.note(try spool.events(of: ends, by: queue.configuration, at: .now()).map { .foundEnded($0) })

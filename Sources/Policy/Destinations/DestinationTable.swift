@@ -75,6 +75,14 @@ package struct DestinationTable: Sendable {
         destination(of: name.type, origin: name.originDigest)
     }
 
+    /// Returns the destination of an operation that has been read, and whose own url may be all that names it.
+    package func destination(of name: EntryName, url: String?) -> Destination {
+        let destination = destination(of: name)
+        guard let origin = url.flatMap({ Origin(url: $0)?.description }), Digest(of: origin) == destination.digest
+        else { return destination }
+        return Destination(named: origin)
+    }
+
     /// Returns the destination of operations of a type, with the origin of their own url if they have one.
     package func destination(of type: TypeName, origin: Digest?) -> Destination {
         let place = byType[type] ?? fallback

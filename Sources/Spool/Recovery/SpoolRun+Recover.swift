@@ -13,13 +13,13 @@ extension SpoolRun {
     /// If this run dies too, the claim is a dead run's again. Leaves what cannot be recovered to the next recovery, and
     /// reports the failure in `errors`.
     ///
-    /// Calls `finish` for each delivered operation before its file goes, with a time not after the beginning of its
-    /// request, if known. Calls `tell` with the failures and deliveries that a dead run has not told, without a lock but
+    /// Calls `finish` for each delivered operation before its file goes, with its own url, and with a time not after the
+    /// beginning of its request, if known. Calls `tell` with the failures and deliveries that a dead run has not told, without a lock but
     /// the dead run's, before the run's marks go. If this run dies, or a call throws, the next recovery calls again;
     /// likewise if `tell` returns false.
     package func recover(
         now: Timestamp, maximumInterruptions: Int = 5,
-        finishing finish: (Claim, _ began: Timestamp?) throws(SpoolError) -> Void = { _, _ in },
+        finishing finish: (Claim, _ url: String?, _ began: Timestamp?) throws(SpoolError) -> Void = { _, _, _ in },
         telling tell: ([UntoldEnd]) throws(SpoolError) -> Bool = { _ in false }
     ) throws(SpoolError) -> Recovery {
         var recovery = Recovery()
@@ -73,7 +73,7 @@ extension SpoolRun {
 
     private func recover(
         from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int,
-        _ finish: (Claim, _ began: Timestamp?) throws(SpoolError) -> Void
+        _ finish: (Claim, _ url: String?, _ began: Timestamp?) throws(SpoolError) -> Void
     ) throws(SpoolError) -> (untold: [UntoldEnd], told: [ClaimMarks.Mark], error: SpoolError?) {
         var first: SpoolError?
         var stuck: Set<[UInt8]> = []
@@ -102,11 +102,12 @@ extension SpoolRun {
                 let decided = leftClaim(name) ?? Claim(name, from: .home(of: name), in: dead.path)
                 let meaning = (marks?[decided.fileName] ?? decided.mark)?.meaning
                 if case .delivered(let keep) = meaning, let delivery = delivery(of: decided, marked: meaning) {
-                    let last = try queue.lastAttempt(at: decided.path, decided.name)
+                    let delivered = try queue.operation(at: decided.path, decided.name)
+                    let last = delivered?.attempts.last
                     // Without a record the file has not changed since its claim.
                     let claimedAt = try queue.status(decided.path, "look at")?.changedAt
                     let began = last?.outcome == .delivered ? last?.at : claimedAt
-                    try finish(decided, began)
+                    try finish(decided, delivered?.header.url, began)
                     // The record has the values that the delivery leaves for its chain.
                     if let last, let left = last.kept {
                         // Another run may have kept the value of a later answer.
@@ -178,7 +179,7 @@ extension SpoolRun {
     private func finishFailure(of claim: Claim, _ recovery: inout Recovery, _ now: Timestamp) throws(SpoolError) {
         if try removeSecondName(claim.path, claim.name.id, &recovery) { return }
         // Without a record of the failure there was no room for it, and nobody knows how the request ended.
-        let last = try queue.lastAttempt(at: claim.path, claim.name)
+        let last = try queue.operation(at: claim.path, claim.name)?.attempts.last
         let name = last?.outcome == .failed ? claim.name : claim.name.withUnknownEnd
         let entry = Entry(state: .failed, name: name.failed(countsAttempt: last?.counted ?? false))
         if case .quarantined(let item) = try place(claim.path, entry, "move to failed/", now) {

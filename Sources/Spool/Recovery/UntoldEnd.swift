@@ -5,6 +5,8 @@ package import Policy
 package struct UntoldEnd: Hashable, Sendable {
     /// In `failed/`; in `delivered/` if it was delivered, even if no copy is kept.
     package let entry: Entry
+    /// The own url of a failed operation.
+    package let url: String?
     /// The record of the last attempt of a failed operation; `nil` if there was no room for one, or if its file cannot
     /// be read.
     package let last: AttemptRecord?
@@ -23,22 +25,24 @@ extension SpoolDirectory {
             switch meaning {
             case .begun: break
             case .delivered:
-                ends.append(UntoldEnd(entry: Entry(state: .delivered, name: name), last: nil, isOfStorm: false))
+                let entry = Entry(state: .delivered, name: name)
+                ends.append(UntoldEnd(entry: entry, url: nil, last: nil, isOfStorm: false))
             case .failed, .withheld: meanings[name.id] = meaning
             }
         }
         for entry in try find(Array(meanings.keys)).values where entry.state == .failed {
             // try?: a dead letter that cannot be read has failed all the same.
-            let last = try? lastAttempt(at: QueuePath(entry.path), entry.name)
+            let failed = try? operation(at: QueuePath(entry.path), entry.name)
             let isOfStorm = meanings[entry.name.id] != .failed(isOfStorm: false)
-            ends.append(UntoldEnd(entry: entry, last: last, isOfStorm: isOfStorm))
+            ends.append(
+                UntoldEnd(entry: entry, url: failed?.header.url, last: failed?.attempts.last, isOfStorm: isOfStorm))
         }
         return ends.sorted { $0.entry.name.createdAt < $1.entry.name.createdAt }
     }
 
-    /// Returns the record of the last attempt of an operation; `nil` if there is none, or the file is no operation.
-    func lastAttempt(at path: QueuePath, _ name: EntryName) throws(SpoolError) -> AttemptRecord? {
+    /// Returns the operation in a file; `nil` if there is none, or the file is no operation.
+    func operation(at path: QueuePath, _ name: EntryName) throws(SpoolError) -> Operation? {
         guard case .operation(let stored)? = try read(path, name: name, limit: Self.readLimit) else { return nil }
-        return stored.operation.attempts.last
+        return stored.operation
     }
 }

@@ -24,7 +24,7 @@ extension SpoolDirectory {
     /// `tell` are those of `SpoolRun.recover`; what a delivery supersedes goes before the call of `finish`.
     package func repair(
         by rule: ReplacementRule?, now: Timestamp, maximumInterruptions: Int = 5,
-        finishing finish: (Claim, _ began: Timestamp?) throws(SpoolError) -> Void = { _, _ in },
+        finishing finish: (Claim, _ url: String?, _ began: Timestamp?) throws(SpoolError) -> Void = { _, _, _ in },
         telling tell: ([UntoldEnd]) throws(SpoolError) -> Bool = { _ in false }
     ) -> Recovery {
         var recovery = Recovery()
@@ -35,10 +35,10 @@ extension SpoolDirectory {
         step { () throws(SpoolError) in
             guard let rule else { return }
             let run = try beginRun(now: now)
-            func supersedeAndFinish(_ claim: Claim, _ began: Timestamp?) throws(SpoolError) {
+            func supersedeAndFinish(_ claim: Claim, _ url: String?, _ began: Timestamp?) throws(SpoolError) {
                 let newer = run.successor(sent: claim)
                 _ = try supersedeDeadLetters(by: newer, rule, patience: Self.namesPatience, at: now)
-                try finish(claim, began)
+                try finish(claim, url, began)
             }
             recovery = try run.recover(
                 now: now, maximumInterruptions: maximumInterruptions, finishing: supersedeAndFinish, telling: tell)

@@ -35,9 +35,9 @@ extension Universe {
         note(process.id, .commands(Command(.repair)))
         let recovery = spool.repair(
             by: ReplacementRule(configuration, at: now(on: process.host)), now: now(on: process.host),
-            finishing: { (claim, began) throws(SpoolError) in
+            finishing: { (claim, url, began) throws(SpoolError) in
                 try spool.recordDelivery(
-                    of: claim.name, began: began, by: configuration, at: now(on: process.host))
+                    of: claim.name, url: url, began: began, by: configuration, at: now(on: process.host))
             },
             telling: { (ends) throws(SpoolError) in
                 for event in try spool.events(of: ends, by: configuration, at: now(on: process.host)) {
