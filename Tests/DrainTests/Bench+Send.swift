@@ -47,7 +47,7 @@ extension Bench {
 }
 
 extension OperationSender.Result {
-    /// The result in a word: for a postponement its cause, with the reason in `reason`.
+    /// The result in a word: for a postponement its cause, with the reason in `reason` or `wait`.
     var word: String {
         switch self {
         case .exists(.stays): "duplicate"
@@ -59,5 +59,14 @@ extension OperationSender.Result {
         }
     }
 
-    var reason: String { if case .postponed(let postponement) = self { postponement.reason } else { "" } }
+    var reason: String {
+        if case .postponed(let postponement) = self, case .words(let words) = postponement.reason { return words }
+        return ""
+    }
+
+    /// The reason in the order of the queue.
+    var wait: WaitReason? {
+        if case .postponed(let postponement) = self, case .order(let wait, _) = postponement.reason { return wait }
+        return nil
+    }
 }

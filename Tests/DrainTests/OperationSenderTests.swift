@@ -422,6 +422,32 @@ struct OperationSenderTests {
 
     // MARK: - Sequences
 
+    @Test func `an operation behind an older one of its sequence waits for that one`() throws {
+        bench.configuration.defaultRoute.ordering = .key
+        try bench.add(1) { $0.key = "k" }
+        let result = try bench.send("a", key: "k")
+        #expect(result.word == "deferred" && result.wait == .older(OperationID("default-0")!))
+        #expect(bench.sink == nil)
+    }
+
+    @Test func `an operation behind a dead letter that holds its sequence is held`() throws {
+        bench.configuration.defaultRoute.ordering = .key
+        bench.configuration.defaultRoute.onFailure = .hold
+        try bench.add(1) { $0.key = "k" }
+        #expect(try bench.run { _ in .status(422) }.failed == 1)
+        let result = try bench.send("a", key: "k")
+        #expect(result.word == "held" && result.wait == .failed(OperationID("default-0")!))
+    }
+
+    @Test func `an operation that a newer one of its key supersedes waits for its removal`() throws {
+        bench.configuration.defaultRoute.coalesce = true
+        let later = bench.now + .seconds(60)
+        try bench.add(1) { ($0.key, $0.createdAt) = ("k", later) }
+        let result = try bench.send("a", key: "k")
+        #expect(result.word == "deferred" && result.wait == .newer(OperationID("default-0")!))
+        #expect(try bench.run().superseded == 1 && bench.names(.new).isEmpty)
+    }
+
     @Test func `an operation claimed by a dead run goes first`() throws {
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(1) { $0.key = "k" }
@@ -431,7 +457,7 @@ struct OperationSenderTests {
             _ = try #require(try run.claim(Entry(state: .new, name: name)))
         }
         bench.now = bench.now + .seconds(1)
-        #expect(try bench.send("a", key: "k").reason == "older operations of its sequence come first")
+        #expect(try bench.send("a", key: "k").wait == .nothing)
         // No request had begun: the death is no interruption.
         #expect(try bench.names(.new).map(\.interruptions) == [0, 0])
     }
@@ -507,7 +533,7 @@ struct OperationSenderTests {
             return .status(requests == 1 ? 500 : 422)
         }
         // The older value is in the queue by then, so the newer value waits for a run to decide.
-        #expect(hasRun && result.reason == "older operations of its sequence come first")
+        #expect(hasRun && result.wait == .nothing)
         #expect(try bench.names(.new).count == 1 && bench.names(.deferred).count == 1)
     }
 }

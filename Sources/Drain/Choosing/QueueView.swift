@@ -227,6 +227,16 @@ extension QueueView {
         case superseded(by: OperationID)
         /// The request of a newer operation of its key carries its changes.
         case part(of: OperationID)
+
+        /// The wait reason; `nil` if a run may send the operation.
+        var wait: WaitReason? {
+            switch self {
+            case .due: nil
+            case .waits(let reason): reason
+            case .superseded(let newer): .newer(newer)
+            case .part(let newer): .merged(newer)
+            }
+        }
     }
 
     /// Returns the standing of a waiting operation.
@@ -274,26 +284,24 @@ extension QueueView {
     /// Returns the wait reason of an operation; `nil` if it is in flight or finished.
     package mutating func waiting(of entry: Entry) -> WaitReason? {
         guard entry.state == .new || entry.state == .deferred else { return nil }
-        return switch standing(of: entry.name, kinds.kind(of: entry.name)) {
-        case .due: isPaused ? .resume : .nothing
-        case .waits(let reason): reason
-        case .superseded(let newer): .newer(newer)
-        case .part(let newer): .merged(newer)
-        }
+        return standing(of: entry.name, kinds.kind(of: entry.name)).wait ?? (isPaused ? .resume : .nothing)
     }
 
-    /// Whether an operation claimed by this process may be sent. False if an older operation of its sequence waits, is
-    /// in flight, or has failed and holds it, if a newer operation supersedes it, and while a file has no name yet: the
-    /// file may be such an operation. Reads the order under the names lock.
-    mutating func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
+    /// Returns why an operation claimed by this process waits for others; `nil` if it may be sent. `.nothing` leaves it
+    /// to a run: the operation supersedes older ones, which a run removes first, or a file has no name yet, and may be
+    /// an older operation. Reads the order under the names lock.
+    mutating func waiting(claimed name: EntryName) throws(SpoolError) -> WaitReason? {
         let spool = spool
         return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
             let kind = kinds.kind(of: name)
-            guard kind.order.sequence(of: name, to: kind.destination) != nil else { return true }
+            guard kind.order.sequence(of: name, to: kind.destination) != nil else { return nil }
             let unnamed = try readOrder(own: name.id)
-            // A run removes superseded operations before the newer operation is sent.
-            return unnamed == (0, 0) && !supersedesOthers(name, kind) && holder(of: name, kind) == nil
-                && precedence!.position(of: name, of: kind.order, to: kind.destination) == .free
+            switch standing(of: name, kind) {
+            // The attempt says which value its request lacks.
+            case .due(isHead: true), .waits(.kept):
+                return unnamed == (0, 0) && !supersedesOthers(name, kind) ? nil : .nothing
+            case let standing: return standing.wait ?? .nothing
+            }
         }
     }
 

@@ -39,14 +39,20 @@ package struct OperationSender: ~Copyable {
     package struct Postponement {
         package enum Cause: Hashable, Sendable {
             case deferred
-            /// Its destination, or the operation itself, is held.
+            /// Its destination, or the operation itself, is held, or a dead letter holds the operation.
             case held
             /// This machine could not make the attempt, or not record it. No attempt is counted.
             case broken
         }
 
+        package enum Reason: Hashable {
+            case words(String)
+            /// Others of its sequence. `.nothing`: a run settles older operations first, and then may send this one.
+            case order(WaitReason, destination: String)
+        }
+
         package var cause: Cause
-        package var reason: String
+        package var reason: Reason
         /// The record of the last attempt; `nil` if there was none.
         package var last: AttemptRecord?
         /// What was removed to make room; `nil` if the operation is not queued.

@@ -78,7 +78,7 @@ struct SendRun: ~Copyable {
                     guard let next, try waits(until: next) else { break attempts }
                 }
             } catch {
-                result = .postponed(postponement(.broken, error.description))
+                result = .postponed(postponement(.broken, .words(error.description)))
                 break
             }
         }
@@ -90,7 +90,7 @@ struct SendRun: ~Copyable {
         do throws(SpoolError) { try end() } catch { tally.endRun(because: error) }
         // What was not synced is not promised.
         if case .broken(let reason) = tally.summary.end, case .postponed(var postponement) = result {
-            (postponement.cause, postponement.reason) = (.broken, reason)
+            (postponement.cause, postponement.reason) = (.broken, .words(reason))
             result = .postponed(postponement)
         }
         return result
@@ -132,7 +132,11 @@ struct SendRun: ~Copyable {
                 let next = world.clock.instant() + .milliseconds(100)
                 return wait("another process sends operations that have an order", next: next)
             }
-            if try !isFirst() { return wait("older operations of its sequence come first") }
+            do throws(SpoolError) {
+                if let reason = try waitForOthers() { return wait(reason) }
+            } catch let error where error.isLocked {
+                return wait(error.description)
+            }
         }
         let destination = try book.read(destination, world.now())
         if let block = destination.block, block.stops(attempts: member.name.attempts) {
@@ -153,21 +157,17 @@ struct SendRun: ~Copyable {
         return step(after: outcome.event, isApplied: outcome.isApplied, outcome.entry)
     }
 
-    /// Whether the operation overtakes no other. False if unknown: the operation then waits in the queue.
-    private func isFirst() throws(SpoolError) -> Bool {
-        var view = QueueView(spool, parts.configuration, book.table, at: world.now())
-        do throws(SpoolError) {
-            return try view.isFirst(member.name)
-        } catch let error where error.isLocked {
-            tally.inputOutput(error)
-            return false
-        }
+    /// Returns why the operation waits for others of its sequence; `nil` if it overtakes none.
+    private func waitForOthers() throws(SpoolError) -> WaitReason? {
+        let options = RunOptions(ids: [member.name.id])
+        var view = QueueView(spool, parts.configuration, book.table, options: options, at: world.now())
+        return try view.waiting(claimed: member.name)
     }
 
     /// Takes in what an attempt made of the operation.
     private mutating func step(after event: AttemptEvent, isApplied: Bool, _ entry: Entry?) -> Step {
         let settlement = event.settlement
-        var postponement = postponement(isApplied ? .deferred : .broken, settlement.reason)
+        var postponement = postponement(isApplied ? .deferred : .broken, .words(settlement.reason))
         postponement.last = settlement.record
         switch settlement.disposition {
         case .delivered:
@@ -214,11 +214,17 @@ struct SendRun: ~Copyable {
     private func wait(
         _ reason: String, _ cause: OperationSender.Postponement.Cause = .deferred, next: ContinuousClock.Instant? = nil
     ) -> Step {
-        .wait(postponement(cause, reason), next: next)
+        .wait(postponement(cause, .words(reason)), next: next)
+    }
+
+    /// Waits for others of its sequence.
+    private func wait(_ reason: WaitReason) -> Step {
+        let cause: OperationSender.Postponement.Cause = reason.needsPerson ? .held : .deferred
+        return .wait(postponement(cause, .order(reason, destination: destination.name)), next: nil)
     }
 
     private func postponement(
-        _ cause: OperationSender.Postponement.Cause, _ reason: String
+        _ cause: OperationSender.Postponement.Cause, _ reason: OperationSender.Postponement.Reason
     ) -> OperationSender.Postponement {
         OperationSender.Postponement(cause: cause, reason: reason, last: member.operation.attempts.last)
     }

@@ -64,9 +64,9 @@ struct SendCommand: Command {
 
         An operation that cannot be delivered now stays in the queue; the next run attempts it. The status is 75 after a \
         temporary failure, or if the queue or the destination is paused, its circuit breaker is open or its server \
-        asked for time, and 69 if the destination is held. If older operations of its key come first by the \
-        `ordering` or `coalesce` of its route, or another process is sending operations that have an order, it waits \
-        behind them, with 75.
+        asked for time, and 69 if the destination is held. The status is 75, too, if by the `ordering` or `coalesce` of \
+        its route the operation waits for others of its key, or a newer one replaces it, or if another process is \
+        sending operations that have an order; it is 69 if an operation that failed holds it (`onFailure`).
 
         A failure for good is an error with status 1; the operation leaves the queue. If the server refuses the \
         operation with 401, 403 or 407, that is a failure for good too; but if it refused another operation before, \
@@ -248,7 +248,13 @@ private struct SendReport {
         _ given: OperationInput.Given, _ postponement: OperationSender.Postponement
     ) -> ExitStatus {
         let id = given.operation.header.id
-        let (last, reason) = (postponement.last, postponement.reason)
+        let last = postponement.last
+        let reason =
+            switch postponement.reason {
+            case .words(let words): words
+            case .order(.nothing, _): "the next run settles older operations first"
+            case .order(let wait, let destination): wait.sentence(.now(), id: id, destination: destination)
+            }
         let status: ExitStatus =
             switch postponement.cause {
             case .deferred: .deferred

@@ -40,7 +40,7 @@ extension Universe {
             case .deferred: return .queued(isHeld: false)
             case .held: return .queued(isHeld: true)
             // Without a sync there is no promise.
-            case .broken: return .error(postponement.reason)
+            case .broken: return .error("\(postponement.reason)")
             }
         }
     }
