@@ -353,6 +353,20 @@ struct RunTests {
         #expect(receiver.requests().count == 10)
     }
 
+    @Test func `a run of a superseded operation says which one replaced it, with status 1, unless both are named`()
+        throws
+    {
+        let receiver = try LoopbackReceiver(script: .always(.status(204)))
+        let drainq = try Drainq(to: receiver, "coalesce: true")
+        for id in ["old", "new"] { try drainq.run("add", "--id", id, "--key", "k", input: "\"\(id)\"") }
+        let superseded = try drainq.run("run", "old")
+        #expect(superseded.status == 1 && superseded.error == "drainq: error: 'old' is superseded: 'new' replaced it\n")
+        try drainq.run("add", "--id", "newest", "--key", "k", input: "\"newest\"")
+        let both = try drainq.run("run", "new", "newest")
+        #expect(both.status == 0 && both.error.isEmpty)
+        #expect(receiver.requests().map(\.text) == ["\"newest\""])
+    }
+
     @Test func `a dry run shows the order and touches nothing`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)

@@ -7,10 +7,13 @@ struct NamedOperations {
     private let queue: OpenQueue
     /// The unfinished operations, in the order of the command line.
     let ids: [OperationID]
+    private let named: Set<OperationID>
     /// A status for each name that no run can send.
     private(set) var statuses: [ExitStatus] = []
     /// Operations whose result the run has reported, or that a dry run has printed.
     private var reported: Set<OperationID> = []
+    /// Operations that the run has removed for a newer one that is not named, and why.
+    private var superseded: [OperationID: String] = [:]
 
     /// Finds the operations. Reports at once the names that no run can send.
     init(_ targets: [NamedTarget], of queue: OpenQueue) throws {
@@ -34,14 +37,21 @@ struct NamedOperations {
             }
             if seen.insert(entry.name.id).inserted { ids.append(entry.name.id) }
         }
-        self.ids = ids
+        (self.ids, named) = (ids, seen)
     }
 
     mutating func take(_ event: RunEvent) {
         switch event {
+        case .attempted(let attempt) where attempt.settlement.disposition == .superseded:
+            superseded[attempt.id] = "it failed, and a newer operation replaced it"
         case .attempted(let attempt), .settledUnsent(let attempt), .foundEnded(let attempt):
             reported.insert(attempt.id)
-        case .superseded(let name, by: _, destination: _): reported.insert(name.id)
+        case .superseded(let name, by: let newer, destination: _):
+            if named.contains(newer) {
+                reported.insert(name.id)
+            } else {
+                superseded[name.id] = "'\(newer)' replaced it"
+            }
         case .quarantined(let item): if let id = item.name?.id { reported.insert(id) }
         case .chosen, .notKept, .changed, .recovered, .parked, .withheld, .networkAbsent, .evicted, .stopping,
             .inputOutputError, .agentsFailed:
@@ -52,11 +62,12 @@ struct NamedOperations {
     /// Notes an operation that a dry run prints.
     mutating func plan(_ id: OperationID) { reported.insert(id) }
 
-    /// Reports, for each operation that the run has not sent, what it waits for. Returns the statuses, with those of
-    /// the names: `held` if a person or a credential is needed, else `deferred`. Reports an error, too: the run is over
-    /// and has a summary. `isLeftToOthers`: another process has the order of a destination.
+    /// Reports, for each operation that the run has not sent, what it waits for, or that it is superseded. Returns the
+    /// statuses, with those of the names: `failed` if it is superseded, `held` if a person or a credential is needed,
+    /// else `deferred`. Reports an error, too: the run is over and has a summary. `isLeftToOthers`: another process has
+    /// the order of a destination.
     func reportUnsent(isLeftToOthers: Bool = false) -> [ExitStatus] {
-        let unsent = ids.filter { !reported.contains($0) }
+        let unsent = ids.filter { superseded[$0] != nil || !reported.contains($0) }
         if unsent.isEmpty { return statuses }
         do throws(SpoolError) {
             return statuses + (try report(unsent, isLeftToOthers))
@@ -74,6 +85,11 @@ struct NamedOperations {
         var order = try QueueView(queue.spool, queue.configuration, known, at: now, named: ids)
         var statuses: [ExitStatus] = []
         for id in unsent {
+            if let reason = superseded[id] {
+                Messages.error("'\(id)' is superseded: \(reason)")
+                statuses.append(.failed)
+                continue
+            }
             guard case .operation(let entry)? = found[.id(id)]?.first else {
                 Messages.notice("'\(id)' is gone: another process has sent or dropped it")
                 continue

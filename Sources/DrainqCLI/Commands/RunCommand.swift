@@ -123,7 +123,8 @@ struct RunCommand: Command {
         With ids it sends these operations now and no others, even if they wait for the time of the next attempt, \
         their `notBefore`, an open circuit breaker, `conditions`, or another operation after a refusal. Holds, pauses, the time \
         that a server asked for and the order of a sequence still apply: to send an operation, name the older ones \
-        that go first too. An id that is not in the queue, or whose operation is finished, is an error with status 1. \
+        that go first too. An id that is not in the queue, or whose operation is finished, or superseded by one that is \
+        not named, is an error with status 1. \
         The run gives the reason for each operation that it did not send; the status is 69 if it is held and 75 \
         otherwise.
 
