@@ -160,6 +160,60 @@ struct StayingTests {
         #expect(try bench.run(RunOptions(maxTime: .seconds(2), stay: .during(.seconds(9)))).outcomes == [])
     }
 
+    @Test func `a run that stays does not count as deferred at its end what an operator has dropped meanwhile`() throws
+    {
+        let bench = try Bench()
+        try bench.add(1)
+        var world = bench.world { _ in .status(503) }
+        var deferred: [Int] = []
+        world.reportsDue = {
+            deferred.append($0.deferred)
+            for name in (try? bench.names(.deferred)) ?? [] {
+                _ = try? bench.spool.drop(Entry(state: .deferred, name: name))
+            }
+            return true
+        }
+        let summary = try run(bench, RunOptions(stay: .during(.seconds(5))), world)
+        #expect(deferred.first == 1 && summary.attempts == 1)
+        #expect(summary.deferred == 0 && summary.outcomes == [])
+    }
+
+    @Test func `a run that stays does not count a deferred value that a newer one has superseded meanwhile`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        var world = bench.world { $0.body == Array("0".utf8) ? .status(503) : .status(204) }
+        world.reportsDue = {
+            if $0.deferred == 1 { _ = try? bench.add(1) { $0.key = "k" } }
+            return true
+        }
+        let summary = try run(bench, RunOptions(stay: .during(.seconds(5))), world)
+        #expect(summary.superseded == 1 && summary.delivered == 1)
+        #expect(summary.deferred == 0 && summary.outcomes == [])
+    }
+
+    @Test func `a run that stays does not count as ambiguous at its end what an operator has queued again`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.keyTTL = .seconds(10)
+        try bench.add(1)
+        var requests = 0
+        var world = bench.world { _ in
+            requests += 1
+            return requests == 1 ? .failure(.timeout, detail: "") : .status(204)
+        }
+        var ambiguous = 0
+        world.reportsDue = {
+            ambiguous = max(ambiguous, $0.ambiguous)
+            for name in (try? bench.names(.deferred)) ?? [] where name.isHeld {
+                _ = try? bench.spool.retry(Entry(state: .deferred, name: name), now: bench.now)
+            }
+            return true
+        }
+        let summary = try run(bench, RunOptions(stay: .during(.seconds(200))), world)
+        #expect(ambiguous == 1 && summary.delivered == 1)
+        #expect(summary.ambiguous == 0 && summary.outcomes == [])
+    }
+
     @Test func `a run says that another process has the order`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.ordering = .key

@@ -40,6 +40,8 @@ struct Pass {
     var leftExpired = 0
     /// The number of due operations held behind a failed operation of their sequence.
     var heldBehindFailed = 0
+    /// The operations deferred or held by the run that wait, or are held, as before.
+    var standing: Set<OperationID> = []
     /// The operations that wait for a witness, each with the digest of its destination.
     var parked: [(id: OperationID, destination: Digest)] = []
     /// The errors that kept the listing from a part of what it needs.

@@ -18,6 +18,8 @@ package struct QueueView {
     private let setAside: Set<OperationID>
     /// Operations deferred by the run.
     private let deferred: Set<OperationID>
+    /// Operations held by the run, because their outcome is unknown.
+    private let ambiguous: Set<OperationID>
     /// Groups whose operations cannot be merged. The run sends them singly, in order.
     private let apart: Set<SequenceKey>
     /// `nil` if no route sends kept values.
@@ -47,7 +49,7 @@ package struct QueueView {
         self.now = now
         self.isPaused = isPaused
         setAside = operations.setAside.union(operations.claimsLost).union(operations.withheld)
-        deferred = operations.deferred
+        (deferred, ambiguous) = (operations.deferred, operations.ambiguous)
         apart = operations.apart
         kept = configuration.sendsKeptValues ? KeptLookup(spool) : nil
         kinds = OperationKinds(
@@ -162,6 +164,11 @@ package struct QueueView {
     mutating func isNamed(_ name: ListedName) -> Bool { options.ids == nil || isNamed(name.id) }
 
     func isNamed(_ id: OperationID) -> Bool { options.ids?.contains(id) ?? true }
+
+    /// Whether the run has deferred an operation, or has held it and it is still held.
+    mutating func isOfRun(_ name: ListedName) -> Bool {
+        !deferred.isEmpty && deferred.contains(name.id) || name.isHeld && ambiguous.contains(name.id)
+    }
 
     mutating func isSetAside(_ name: ListedName) -> Bool {
         !setAside.isEmpty && setAside.contains(name.id)

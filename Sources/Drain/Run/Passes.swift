@@ -97,7 +97,7 @@ struct Passes: ~Copyable {
     func close() { parts.sender.close() }
 
     /// The counts so far.
-    var summary: RunSummary { tally.summary(deferred: dispatch.settling.operations.deferred.count) }
+    var summary: RunSummary { tally.summary(dispatch.settling.operations) }
 
     /// Begins a pass: recovers dead runs. Its listing takes the sequence locks.
     mutating func begin() throws(SpoolError) {
@@ -119,9 +119,16 @@ struct Passes: ~Copyable {
     private mutating func next() throws(SpoolError) -> Pass {
         (dispatch.settling.operations.claimsLost, dispatch.settling.operations.withheld) = ([], [])
         mayExpire = options.limit
-        var pass = try choice.pass(budget: options.limit, dispatch.settling)
+        var pass = try list(budget: options.limit)
         if !pass.isEmpty { try spoolRun.syncRunDirectory() }
         settle(&pass)
+        return pass
+    }
+
+    /// Lists and chooses. Notes which operations of the run still wait.
+    private mutating func list(budget: Int) throws(SpoolError) -> Pass {
+        let pass = try choice.pass(budget: budget, dispatch.settling)
+        dispatch.settling.operations.note(standing: pass.standing)
         return pass
     }
 
@@ -144,7 +151,7 @@ struct Passes: ~Copyable {
             dispatch.settling.hasToListAgain = false
             if tally.hasEnded || budget <= 0 || isOver { break }
             do throws(SpoolError) {
-                pass = try choice.pass(budget: budget, dispatch.settling)
+                pass = try list(budget: budget)
                 settle(&pass)
             } catch {
                 tally.endRun(because: error)
@@ -207,7 +214,7 @@ struct Passes: ~Copyable {
         // Operations deferred by this pass are not in its listing, and another run may have died: recover and list
         // again before deciding that none is left.
         // try?: the next pass reports the error.
-        guard (try? begin()) != nil, let again = try? choice.pass(budget: options.limit, dispatch.settling) else {
+        guard (try? begin()) != nil, let again = try? list(budget: options.limit) else {
             return true
         }
         if hasBegun && !again.chosen.isEmpty || tally.summary.leftForeign {

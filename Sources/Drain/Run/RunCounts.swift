@@ -3,13 +3,14 @@ package struct RunCounts: Hashable, Codable, Sendable {
     /// The number of requests sent, retries within this run included.
     package var attempts = 0
     package var delivered = 0
-    /// The number of operations deferred by this run, and not settled since. They wait for another run.
+    /// The number of operations deferred by this run that wait for another run at its end.
     package var deferred = 0
     /// The number of due operations that wait because their destination is held.
     package var held = 0
     /// The number of due operations that wait because an operator paused their destination.
     package var paused = 0
-    /// The number of operations held by this run because it is not known whether the server received them.
+    /// The number of operations held by this run, and still held at its end, because it is not known whether the server
+    /// received them.
     package var ambiguous = 0
     /// The number of due operations that wait for a circuit breaker, for a retry-after, or for the configuration's
     /// conditions.

@@ -73,9 +73,8 @@ final class RunTally {
         case .failed:
             summary.failed += 1
             if event.record.ruleCode == .expired { summary.expired += 1 }
-        case .held: summary.ambiguous += 1
         case .superseded: summary.superseded += 1
-        case .deferred, .putBack, .quarantined: break
+        case .deferred, .held, .putBack, .quarantined: break
         }
         tell(isSent ? .attempted(event) : .settledUnsent(event))
     }
@@ -138,10 +137,10 @@ final class RunTally {
         return true
     }
 
-    /// Returns the summary so far. `deferred` is the number of operations that wait for another run.
-    func summary(deferred: Int) -> RunSummary {
+    /// Returns the summary so far, with what stands of the operations that the run has deferred or held.
+    func summary(_ operations: OperationBook) -> RunSummary {
         var summary = summary
-        summary.deferred = deferred
+        (summary.deferred, summary.ambiguous) = (operations.deferredCount, operations.ambiguous.count)
         summary.timeSpent = timeSpent
         summary.timeSpent.end(now: clock.instant())
         summary.duration = elapsed

@@ -2,10 +2,14 @@ import Policy
 import Spool
 
 /// A pass's record of single operations: set aside, lost to other runs, or sent apart; and the operations that its run
-/// has deferred.
+/// has deferred or held.
 struct OperationBook {
     /// Operations deferred or parked by this run, and not settled since.
     var deferred: Set<OperationID> = []
+    /// Operations held by this run, because their outcome is unknown, and not released since.
+    var ambiguous: Set<OperationID> = []
+    /// Those of `deferred` that the last listing has not met: other processes have taken or ended them.
+    private var gone: Set<OperationID> = []
     /// Operations that this pass could not read or settle. The next pass tries them again.
     var setAside: Set<OperationID> = []
     /// Operations whose claims were lost in the last pass, and in earlier passes if the last pass won no claim. The
@@ -20,7 +24,18 @@ struct OperationBook {
     var apart: Set<SequenceKey> = []
 
     /// What a run keeps beyond its passes: what it has made of operations, and what a server has refused.
-    var ofRun: OperationBook { OperationBook(deferred: deferred, apart: apart) }
+    var ofRun: OperationBook {
+        OperationBook(deferred: deferred, ambiguous: ambiguous, gone: gone, apart: apart)
+    }
+
+    /// The number of operations that this run has deferred, and that wait for another run.
+    var deferredCount: Int { deferred.subtracting(gone).count }
+
+    /// Takes in which of the run's operations a listing has met.
+    mutating func note(standing: Set<OperationID>) {
+        gone = deferred.subtracting(standing)
+        ambiguous.formIntersection(standing)
+    }
 
     /// Records the operations whose claims a pass has lost. `hasWonAny`: the pass has won other claims.
     mutating func passOver(_ lost: Set<OperationID>, hasWonAny: Bool) {

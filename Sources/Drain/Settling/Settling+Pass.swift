@@ -79,6 +79,7 @@ extension Settling {
             try putBack(claim)
             return false
         }
+        operations.deferred.remove(older.entry.name.id)
         noteSuperseded(older.entry.name, by: older.newer)
         return true
     }

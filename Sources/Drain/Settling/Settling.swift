@@ -238,6 +238,7 @@ struct Settling: ~Copyable {
         let id = member.name.id
         if !operations.deferred.isEmpty { operations.deferred.remove(id) }
         if case .deferred = disposition { operations.deferred.insert(id) }
+        if disposition == .held { operations.ambiguous.insert(id) }
         if disposition != .putBack {
             book.unpark(id, attempt.destination)
             attempt.destination.done += 1

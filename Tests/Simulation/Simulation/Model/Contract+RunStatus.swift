@@ -11,7 +11,7 @@ extension Contract {
             guard case .endsRun(let status, _, let waits) = record.events[index].what else { return [] }
             let process = record.events[index].process
             record.judging.meets(.process(process))
-            return said(status, reports[process] ?? [], index, record) + left(status, process, index, record)
+            return said(status, reports[process] ?? [], index, process, record) + left(status, process, index, record)
                 + (waits && (status == 0 || status == 75) ? early(process, index, record) : [])
         }
     }
@@ -19,10 +19,14 @@ extension Contract {
     /// The statuses of EXIT STATUS in drainq(1) for runs. The first status that applies wins.
     private static let precedence: [Int32] = [130, 143, 74, 69, 1, 65, 75, 0]
 
-    private static func said(_ status: Int32, _ reports: [Int], _ end: Int, _ record: Record) -> [Breach] {
+    private static func said(
+        _ status: Int32, _ reports: [Int], _ end: Int, _ process: ProcessID, _ record: Record
+    ) -> [Breach] {
         var least: [(status: Int32, at: Int)] = []
         var causes: Set<Int32> = [0, 75, 130, 143]
         var deferred: [OperationID: Int] = [:]
+        // The status says what waits at the end: another process may have sent or released it by then.
+        let isAlone = !isShared(process, until: end, record)
         for at in reports {
             guard case .reports(let report) = record.events[at].what else { continue }
             if let id = report.id { deferred[id] = nil }
@@ -31,7 +35,7 @@ extension Contract {
                 least.append((1, at))
                 causes.insert(1)
             case .ambiguous:
-                least.append((69, at))
+                if isAlone { least.append((69, at)) }
                 causes.insert(69)
             case .quarantined:
                 least.append((65, at))
@@ -46,7 +50,7 @@ extension Contract {
             case .delivered, .putBack, .superseded, .parked, .withheld, .evicted, .holdEnded, .tells: break
             }
         }
-        least += deferred.values.map { (75, $0) }
+        if isAlone { least += deferred.values.map { (75, $0) } }
         // A destination may be held since an earlier run.
         causes.insert(69)
         func rank(_ status: Int32) -> Int { precedence.firstIndex(of: status) ?? precedence.count }
