@@ -44,6 +44,11 @@ struct TableTests {
         }
     }
 
+    @Test func `the section of the filters has each name once`() {
+        let names = OptionDescription.table.filter { $0.group == .filter }.map(\.name)
+        #expect(Set(names).count == names.count)
+    }
+
     @Test func `an option belongs to a command, and to no command twice`() {
         for row in OptionDescription.table {
             #expect(!row.commands.isEmpty)

@@ -15,20 +15,20 @@ struct LogCommand: Command {
 
     static var options: [Option<Self>] {
         Option(
-            .since, .time(.past), \.since, group: .filter, "from this time on",
+            .since, .time(.past), \.since, "from this time on",
             "Only what happened at this time or later; `2h` is two hours ago.")
         Option(
-            .until, .time(.past), \.until, group: .filter, "before this time",
+            .until, .time(.past), \.until, "before this time",
             "Only what happened before this time.")
         Option(
-            .destination, .destination, each: \.destinations, group: .filter, "at this destination",
+            .destination, .destination, each: \.destinations, "at this destination",
             "Only what happened at this destination, by its name as `drainq status` shows it; given more than once, at any of these."
         )
         Option(
-            .type, short: "t", .typeName, each: \.types, group: .filter, "of this type",
+            .type, short: "t", .typeName, each: \.types, "of this type",
             "Only lines about operations of this type; given more than once, of any of these.")
         Option(
-            .id, .operationID, each: \.ids, group: .filter, "about this operation",
+            .id, .operationID, each: \.ids, "about this operation",
             "Only lines that name this operation; a line names at most ten.")
         Option(
             .follow, short: "f", \.isFollowing, "wait for more until interrupted",
