@@ -72,6 +72,20 @@ struct OperatorTests {
         #expect(receiver.requests().count == 1)
     }
 
+    @Test func `show of a superseded dead letter says what retry would say`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(404)]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver, "coalesce: true")
+        try queue.run("add", "--id", "old", "--key", "k", input: "1")
+        #expect(try queue.run("run").status == 1)
+        #expect(try queue.run("show", "old").output.contains("'drainq retry old' sends it again"))
+        try queue.run("add", "--id", "new", "--key", "k", input: "2")
+        let (shown, refused) = (try queue.run("show", "old").output, try queue.run("retry", "old").error)
+        for words in ["'new' is a newer value of its key", "'drainq retry --as-newest old' sends this older value"] {
+            #expect(shown.contains(words) && refused.contains(words), "\(shown)\(refused)")
+        }
+    }
+
     @Test func `an id means the waiting operation, not the copy of an earlier operation`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(200, body: "7")))
         defer { receiver.stop() }

@@ -194,15 +194,14 @@ package struct OperationChange {
         var work = Result<Void, SpoolError>.success(())
         try spool.withSharedSyncs {
             work = Result { () throws(SpoolError) in
-                guard case .retry(spacing: _, asNewest: false) = action, configuration.hasSequentialRoutes else {
+                guard action.leavesSuperseded(configuration) else {
                     for entry in batch { try change(entry, nil) }
                     return
                 }
                 // Until the entries have moved: a run that sends a newer value has listed before, or will list them.
                 try spool.withNamesLock { () throws(SpoolError) in
-                    let rule = ReplacementRule(configuration, at: now)
-                    let newer = try spool.newer(than: batch.filter { $0.state == .failed }.map(\.name), by: rule)
-                    for entry in batch { try change(entry, entry.state == .failed ? newer[entry.name] : nil) }
+                    let newer = try action.newer(than: batch, in: spool, configuration, at: now)
+                    for entry in batch { try change(entry, newer[entry.name]) }
                 }
             }
         }

@@ -64,6 +64,22 @@ package enum OperatorAction: Hashable, Sendable {
         return Settlement.decide(onExpiryOf: operation, route: route, now: now).map { _ in .hasExpired(isOwn: false) }
     }
 
+    /// Whether the action leaves dead letters alone that a newer value of their key supersedes.
+    func leavesSuperseded(_ configuration: Configuration) -> Bool {
+        guard case .retry(spacing: _, asNewest: false) = self else { return false }
+        return configuration.hasSequentialRoutes
+    }
+
+    /// Returns the newer value of each dead letter that the action leaves alone for it, by the name of the dead letter.
+    /// A caller that changes the dead letters has the names lock; without it the answer can be outdated.
+    package func newer(
+        than entries: some Sequence<Entry>, in spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp
+    ) throws(SpoolError) -> [EntryName: OperationID] {
+        if !leavesSuperseded(configuration) { return [:] }
+        let names = entries.filter { $0.state == .failed }.map(\.name)
+        return try spool.newer(than: names, by: ReplacementRule(configuration, at: now))
+    }
+
     /// Returns why an operation cannot change; `nil` if it can.
     package func objection(to entry: Entry) -> Objection? {
         if entry.isInFlight { return .state(.claimed) }

@@ -40,6 +40,7 @@ struct ShowCommand: Command {
         let targets = try namedTargets(ids)
         var showing = Showing(self, queue, try queue.destinationsOfThisMachine(), .forResults(environment))
         let found = try queue.spool.found(targets, withCopies: true)
+        try showing.findNewer(than: found.values.joined())
         var status = ExitStatus.ok
         for target in targets {
             guard let found = found[target] else {
@@ -61,6 +62,8 @@ private struct Showing {
     let terminal: Terminal
     /// The reasons, found when the first operation is shown.
     private var order: QueueView?
+    /// The newer values for which `retry` leaves dead letters alone.
+    private var newer: [EntryName: OperationID] = [:]
     private var isFirst = true
     private let preview: RequestPreview?
     private(set) var requests: RequestPrinter
@@ -73,6 +76,11 @@ private struct Showing {
         self.terminal = terminal
         preview = command.request.showsRequests ? queue.preview() : nil
         requests = RequestPrinter(options: command.request, asJSON: asJSON, terminal: terminal)
+    }
+
+    mutating func findNewer(than found: some Sequence<FoundTarget>) throws {
+        let entries = found.compactMap { if case .operation(let entry) = $0 { entry } else { nil } }
+        newer = try OperatorAction.retry().newer(than: entries, in: queue.spool, queue.configuration, at: now)
     }
 
     mutating func show(_ mentioned: FoundTarget) throws {
@@ -115,8 +123,9 @@ private struct Showing {
             write(
                 OperationReport(
                     view: view, operation: stored.operation, waiting: waiting,
-                    objection: OperatorAction.retry().objection(
-                        toRetryOf: stored.operation, queue.configuration, at: now),
+                    objection: newer[entry.name].map(OperatorAction.Objection.isSuperseded)
+                        ?? OperatorAction.retry().objection(
+                            toRetryOf: stored.operation, queue.configuration, at: now),
                     runs: try queue.spool.runs(), hold: view.destinationHold,
                     refusal: refusal, now: now,
                     terminal: terminal
