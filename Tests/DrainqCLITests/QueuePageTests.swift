@@ -138,7 +138,7 @@ struct QueuePageTests {
         let html = page([row("a", DestinationState(lastSuccess: Self.time("26T04:00:00"))), row("new")])
         for part in [
             "<title>✓ well · orders</title>", "All is well: nothing waits.",
-            "Last delivery: 04:00, 7s ago. Last run: 5s ago.",
+            "Last delivery: 04:00 UTC, 7s ago. Last run: 5s ago.",
             "well, last delivery 04:00", "nothing sent yet", "<header class=\"band ok\">",
         ] { #expect(html.contains(part), "\(part)") }
     }

@@ -110,8 +110,8 @@ struct ReportTests {
             lines == [
                 "1 of 2 destinations is in trouble: https://a.example is held",
                 "https://a.example needs a person. 2 operations failed for good.",
-                "https://a.example held since 09:00 (3h): 401 \"token expired\"; 15 wait; put a valid token in place;",
-                "  next probe in 30m; 'drainq release --destination https://a.example' ends it",
+                "https://a.example held since 09:00 UTC (3h): 401 \"token expired\"; 15 wait; put a valid token in",
+                "  place; next probe in 30m; 'drainq release --destination https://a.example' ends it",
                 "failed: 2; 'drainq list --state failed' lists them, 'drainq retry --state failed' sends again what",
                 "  has not expired",
                 "20000 new, 12 deferred, 3 held, 2 failed; 20000 due now, 4 behind older ones",
@@ -139,12 +139,12 @@ struct ReportTests {
         var empty = QueueStatus(of: [], at: Self.now)
         #expect(
             StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == [
-                "nothing has been sent yet", "Runs come, the last at 11:59.", "empty",
+                "nothing has been sent yet", "Runs come, the last at 11:59 UTC.", "empty",
                 "last run 5s ago, usually each 1m",
             ])
         empty.health.lastSuccess = Self.now - .seconds(60)
         #expect(empty.words.text == "all is well: nothing waits" && empty.words.level == .ok)
-        #expect(empty.words.lede == "Last delivery: 11:59, 1m ago. Last run: 5s ago.")
+        #expect(empty.words.lede == "Last delivery: 11:59 UTC, 1m ago. Last run: 5s ago.")
     }
 
     @Test func `an operation whose create stands behind it is to be dropped and added again`() {
@@ -178,15 +178,16 @@ struct ReportTests {
     @Test func `a time ahead of the clock is no time that is over, and none to come`() {
         var status = QueueStatus(of: [], at: Self.now)
         let ahead = Self.now + .seconds(3 * 86_400)
-        #expect(InWords.past(ahead, from: Self.now) == "24 Nov 12:00")
+        #expect(InWords.past(ahead, from: Self.now) == "24 Nov 12:00 UTC")
         #expect(InWords.past(Self.now + .seconds(5), from: Self.now) == "now")
         #expect(InWords.past(Self.now - .seconds(300), from: Self.now) == "5m ago")
         status.health.pause = (ahead, "ada")
-        #expect(status.words.lede.hasPrefix("ada paused it at 24 Nov 12:00, by a clock that was ahead. "))
+        #expect(status.words.lede.hasPrefix("ada paused it at 24 Nov 12:00 UTC, by a clock that was ahead. "))
         (status.health.pause, status.health.due, status.health.runs) = (nil, 1, RunTimes([ahead]))
         #expect(
             status.words.text
-                == "it is not known whether runs come: the clock says 12:00, and the last run came at 24 Nov 12:00")
+                == "it is not known whether runs come: the clock says 12:00 UTC, and the last run came at 24 Nov 12:00 UTC"
+        )
         #expect(status.words.level == .unknown)
     }
 
@@ -210,10 +211,10 @@ struct ReportTests {
     }
 
     @Test(arguments: [
-        (120, "crm has taken nothing since 11:58: last answer 503; 2 wait; next attempt in 1m"),
+        (120, "crm has taken nothing since 11:58 UTC: last answer 503; 2 wait; next attempt in 1m"),
         (
             1200,
-            "crm has taken nothing since 11:40 (20m): last answer 503; 2 wait; next attempt in 1m; "
+            "crm has taken nothing since 11:40 UTC (20m): last answer 503; 2 wait; next attempt in 1m; "
                 + "'drainq run --now --destination crm' sends at once"
         ),
     ])
@@ -242,7 +243,7 @@ struct ReportTests {
         (row.operations, row.next) = ([.deferred: 2], Self.now + .seconds(60))
         let status = QueueStatus(of: [row], at: Self.now)
         let lines = StatusReport(status: status, now: Self.now, terminal: terminal(nil)).lines
-        return (status, lines.first { $0.hasPrefix("crm has taken nothing since 10:40 (1h 20m): ") } ?? "")
+        return (status, lines.first { $0.hasPrefix("crm has taken nothing since 10:40 UTC (1h 20m): ") } ?? "")
     }
 
     private func failure(of source: SecretSource) throws -> Cause {

@@ -218,7 +218,7 @@ stays_calm() {
 }
 
 # What stands before the colon of a line is bold and red.
-is_coloured() { grep -qE $'\e\\[(1m\e\\[31|1;31)mclosed held since [0-9:]+ \\([^)]*\\)\e'; }
+is_coloured() { grep -qE $'\e\\[(1m\e\\[31|1;31)mclosed held since [0-9:]+ UTC \\([^)]*\\)\e'; }
 
 colours_are_ours() {
     type_in 'drainq status'

@@ -8,10 +8,13 @@ enum InWords {
         return distance > .zero ? "in \(rough(distance))" : "\(rough(.zero - distance)) ago"
     }
 
-    /// Returns a time that is over: `3h ago`. A time ahead, of a clock that was set back since, is `3 Dec 03:10`.
+    /// Returns a time that is over: `3h ago`. A time ahead, of a clock that was set back since, is `3 Dec 03:10 UTC`.
     static func past(_ moment: Timestamp, from now: Timestamp) -> String {
-        moment <= now + .seconds(60) ? self.moment(min(moment, now), from: now) : clock(moment, at: now)
+        moment <= now + .seconds(60) ? self.moment(min(moment, now), from: now) : utc(moment, at: now)
     }
+
+    /// Returns the time of day with its zone, with the day if that is not today: `03:01 UTC`, `Thu 21:10 UTC`.
+    static func utc(_ moment: Timestamp, at now: Timestamp) -> String { "\(clock(moment, at: now)) UTC" }
 
     /// Returns the time of day in UTC, with the day if that is not today: `03:01`, `Thu 21:10`, `24 Nov 03:57`.
     static func clock(_ moment: Timestamp, at now: Timestamp) -> String {

@@ -201,7 +201,7 @@ struct HealthWords {
         return "Last delivery: \(moment(delivery)). Last run: \(run)."
     }
 
-    /// `1 operation is due since 21:10, and runs do not send it: …`. A long reason stands in the second sentence.
+    /// `1 operation is due since 21:10 UTC, and runs do not send it: …`. A long reason stands in the second sentence.
     private var unsentText: String {
         guard let unsent = health.unsent else { return "" }
         let (be, them) = unsent.count == 1 ? ("is", "it") : ("are", "them")
@@ -315,12 +315,12 @@ struct HealthWords {
     }
 
     private func ago(_ time: Timestamp) -> String { InWords.past(time, from: now) }
-    /// Both forms of a time in the past: `03:10, 5m ago`.
+    /// Both forms of a time in the past: `03:10 UTC, 5m ago`.
     private func moment(_ time: Timestamp) -> String {
         let (time, ago) = (clock(time), ago(time))
         return time == ago ? "\(time), by a clock that was ahead" : "\(time), \(ago)"
     }
-    private func clock(_ time: Timestamp) -> String { InWords.clock(time, at: now) }
+    private func clock(_ time: Timestamp) -> String { InWords.utc(time, at: now) }
 
     /// The most characters of a sentence with names.
     private static let longest = 100

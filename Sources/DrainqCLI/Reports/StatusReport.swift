@@ -52,7 +52,7 @@ struct StatusReport {
             guard let unsent = row.unsent else { continue }
             let reason = unsent.reason.map { ": \($0)" } ?? ", and no run takes \(unsent.count == 1 ? "it" : "them")"
             lines.append(
-                "not sent: \(unsent.count) for \(row.name) since \(InWords.clock(unsent.since, at: now))\(reason); "
+                "not sent: \(unsent.count) for \(row.name) since \(InWords.utc(unsent.since, at: now))\(reason); "
                     + "'\(pasted("show", unsent.first.description))' shows the first")
         }
         if let unserved = status.health.unserved {
@@ -109,7 +109,7 @@ struct StatusReport {
     private static let mostNames = 6
 
     private func since(_ group: TroubleGroup) -> String {
-        group.since.map { " since \(InWords.clock($0, at: now)) (\(InWords.rough(max(now - $0, .zero))))" } ?? ""
+        group.since.map { " since \(InWords.utc($0, at: now)) (\(InWords.rough(max(now - $0, .zero))))" } ?? ""
     }
 
     private func last(_ cause: Cause) -> String {
@@ -121,7 +121,7 @@ struct StatusReport {
         var lines: [String] = []
         for (row, health) in zip(status.destinations, status.health.destinations) {
             if health.state == .missed, row.waiting > 0, let cause = health.cause {
-                let since = health.since.map { " since \(InWords.clock($0, at: now))" } ?? ""
+                let since = health.since.map { " since \(InWords.utc($0, at: now))" } ?? ""
                 let next = row.next.map { "; next attempt \(words($0))" } ?? ""
                 lines.append(
                     "\(row.name) has taken nothing\(since): \(last(cause)) \(cause.text); \(row.waiting) wait\(next)")
@@ -136,7 +136,7 @@ struct StatusReport {
                 let oldest = row.oldest, oldest < up, let last = row.last, last > now
             {
                 lines.append(
-                    "\(row.name) is up again since \(InWords.clock(up, at: now)): \(row.count(of: .deferred)) wait up to "
+                    "\(row.name) is up again since \(InWords.utc(up, at: now)): \(row.count(of: .deferred)) wait up to "
                         + "\(InWords.rough(last - now)) by their own schedules; '\(pasted("run", "--now"))' sends them")
             }
         }
