@@ -199,7 +199,14 @@ struct RequestTests {
             (.badURL("x\n", ownedBy: .route), .held, "the route's url 'x\\n' cannot be requested"),
             (.badURL("x", ownedBy: .operation), .failed, "the operation's url 'x' cannot be requested"),
             (.badTemplate(key: "url", reason: "why"), .held, "the route's 'url' cannot be filled in: why"),
-            (.missingValue(placeholder: "key"), .failed, "the operation has no value for '{key}'"),
+            (
+                .missingValue(placeholder: "key"), .failed,
+                "the operation has no value for '{key}': add it with --key, or write a default into the template: '{key|\"none\"}'"
+            ),
+            (
+                .missingValue(placeholder: "payload.x"), .failed,
+                "the operation has no value for '{payload.x}': add it, or write a default into the template: '{payload.x|\"none\"}'"
+            ),
             (
                 .unusableValue(placeholder: "key", reason: "is empty"), .failed,
                 "the value for '{key}' is empty"

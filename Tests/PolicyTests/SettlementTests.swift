@@ -341,7 +341,7 @@ struct SettlementTests {
         let own = Settlement.decide(on: .missingValue(placeholder: "key"), now: Self.now)
         #expect(own.disposition == .failed(countsAttempt: false))
         #expect(own.record.ruleCode == .request && !own.record.counted)
-        #expect(own.record.rule == "the operation has no value for '{key}'")
+        #expect(own.record.rule.hasPrefix("the operation has no value for '{key}': add it with --key"))
         let route = Settlement.decide(on: .noURL(.default), now: Self.now)
         #expect(route.disposition == .putBack)
         #expect(Rule.interrupted(times: 5).description == "interrupted 5 times without an outcome")

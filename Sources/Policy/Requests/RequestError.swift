@@ -73,7 +73,9 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .badURL(let url, let owner):
             "the \(owner)'s url '\(escapedForDisplay(withoutUserInformation(url)))' cannot be requested"
         case .badTemplate(let key, let reason): "the route's '\(key)' cannot be filled in: \(reason)"
-        case .missingValue(let name): "the operation has no value for '{\(escapedForDisplay(name))}'"
+        case .missingValue(let name):
+            "the operation has no value for '{\(escapedForDisplay(name))}': add it\(name == "key" ? " with --key" : ""), "
+                + "or write a default into the template: '{\(escapedForDisplay(name))|\"none\"}'"
         case .unusableValue(let name, let reason): "the value for '{\(escapedForDisplay(name))}' \(reason)"
         case .badMethod(let method, let owner): "the \(owner)'s method '\(escapedForDisplay(method))' cannot be used"
         case .bodyOfHead: "a HEAD request cannot carry the operation's payload or body"
