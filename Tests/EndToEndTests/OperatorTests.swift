@@ -431,10 +431,11 @@ struct OperatorTests {
 
     @Test func `list shows why an operation failed unsent`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
-        try queue.run("add", input: "{}")
+        let id = try #require(try queue.run("add", input: "{}").lines.first)
         try queue.write(
             "{ routes: { default: { url: \"https://a.example/{payload.host}\" } } }", as: "queue/drainq.json")
         #expect(try queue.run("run").status == 1)
+        #expect(try queue.run("show", id).output.contains("it cannot be sent: the operation has no value for"))
         #expect(try queue.run("list").output.contains("the operation has no value for '{payload.host}'"))
     }
 

@@ -152,10 +152,15 @@ struct RequestTests {
         #expect(try drainq.run("run").status == 0)
         #expect(receiver.requests().first.map { Data($0.body) } == bytes)
         #expect(receiver.requests().first?.header("Content-Type") == "image/jpeg")
-        #expect(try drainq.start(arguments, input: "").finish().status == 0)
+        let id = try #require(try drainq.start(arguments, input: "").finish().lines.first)
         try Data("another".utf8).write(to: file)
+        let change = "photo.jpg' has changed since it was added: it had 100000 bytes, and has 7 now"
+        func shown() throws -> String { try drainq.run("show", id).output }
+        #expect(try shown().hasPrefix("new: it cannot be sent: the body file '") && shown().contains(change))
         let run = try drainq.run("run")
         #expect(run.status == 1 && run.error.contains("photo.jpg"))
+        #expect(try shown().hasPrefix("failed: permanently; it cannot be sent: the body file '"))
+        #expect(try shown().contains("\(change); once that is mended, 'drainq retry \(id)' sends it again"))
         #expect(receiver.receivedCount == 1)
         // The content counts, not the file: it is put back as another file.
         try bytes.write(to: drainq.directory.appending(path: "backup"))

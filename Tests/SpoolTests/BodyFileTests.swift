@@ -173,18 +173,18 @@ struct BodyFileTests {
         let writing = try FileHandle(forWritingTo: URL(filePath: file.path))
         try writing.write(contentsOf: Data("54321".utf8))
         utimensat(AT_FDCWD, file.path, &times, 0)
-        #expect(open.current(touched, roots: [root]) == .failure(.changed))
+        #expect(open.current(touched, roots: [root]) == .failure(.changed(length: 5, before: 5)))
         try writing.seek(toOffset: 0)
         try writing.write(contentsOf: Data("12345".utf8))
         // An operation of an older drainq has no digest.
         var old = file
         (old.changed, old.sha256) = (nil, nil)
-        #expect(open.current(old, roots: [root]) == .failure(.changed))
+        #expect(open.current(old, roots: [root]) == .failure(.changed(length: 5, before: 5)))
         for content in ["54321", "123456"] {
             try queue.put(content, at: "files/root/a2")
             utimensat(AT_FDCWD, root + "/a2", &times, 0)
             rename(root + "/a2", root + "/a")
-            #expect(open.current(file, roots: [root]) == .failure(.changed))
+            #expect(open.current(file, roots: [root]) == .failure(.changed(length: content.utf8.count, before: 5)))
         }
         unlink(root + "/a")
         #expect(open.current(file, roots: [root]) == .failure(.missing))
@@ -280,7 +280,8 @@ struct BodyFileTests {
         let old = #"{"path":"\#(file.path)","length":4,"modified":\#(file.modified),"inode":\#(file.inode)}"#
         let cases = [
             (#""bodyFile":"\#(outside)/secret""#, BodyFileRefusal.outside(outside + "/secret").description),
-            (#""bodyFile":"a""#, "is not an absolute path"), (#""bodyFile":\#(old)"#, "has changed since it was added"),
+            (#""bodyFile":"a""#, "is not an absolute path"),
+            (#""bodyFile":\#(old)"#, "has changed since it was added: it had 4 bytes, and has 5 now"),
             (#""bodyFile":5"#, "expected an object with path (absolute), length, modified and inode"),
             (#""payload":5,"bodyFile":"/a""#, "only one of payload, body, bodyBase64 and bodyFile"),
         ]

@@ -126,6 +126,7 @@ private struct Showing {
                     objection: newer[entry.name].map(OperatorAction.Objection.isSuperseded)
                         ?? OperatorAction.retry().objection(
                             toRetryOf: stored.operation, queue.configuration, at: now),
+                    defect: entry.state == .delivered ? nil : queue.defect(of: stored.operation),
                     runs: try queue.spool.runs(), hold: view.destinationHold,
                     refusal: refusal, now: now,
                     terminal: terminal

@@ -82,6 +82,16 @@ extension OpenQueue {
         return failure.map { "\(RequestError.missingOwnSecret($0.key, reason: $0.value))" }
     }
 
+    /// Returns why the operation cannot be sent as it is; `nil` if it can be, or if this machine or its route is to blame.
+    func defect(of operation: Operation) -> RequestError? {
+        if let file = operation.bodyFile,
+            case .failure(let refusal) = spool.current(file, roots: configuration.bodyFileRoots), refusal.fault == nil
+        {
+            return .badBodyFile(path: file.path, reason: refusal.description)
+        }
+        return configuration.route(of: operation.header.type).defect(of: operation)
+    }
+
     /// Returns the requests that a run would send now.
     func preview(_ options: RunOptions = RunOptions()) -> RequestPreview {
         RequestPreview(spool: spool, configuration: configuration, options: options, world: world())

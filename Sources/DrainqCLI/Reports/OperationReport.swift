@@ -9,6 +9,8 @@ struct OperationReport {
     let waiting: WaitReason?
     /// Why `retry` refuses the operation, if it failed.
     let objection: OperatorAction.Objection?
+    /// Why the operation cannot be sent as it is.
+    let defect: RequestError?
     /// The runs that are at work, and those that died.
     let runs: (alive: Set<String>, dead: Set<String>)
     let hold: HoldView?
@@ -49,13 +51,16 @@ struct OperationReport {
         case .failed:
             let id = view.name.id.description
             let refusal = objection.map { "\($0.words): \($0.way(for: id) ?? pasted("drop", id))" }
-            text = "permanently; \(refusal ?? "'\(pasted("retry", id))' sends it again")"
+            let retry = "'\(pasted("retry", id))' sends it again"
+            let mend = defect.map { "it cannot be sent: \($0); once that is mended, \(retry)" }
+            text = "permanently; \(refusal ?? mend ?? retry)"
         case .delivered: text = "this is the kept copy"
         case .new, .deferred, .held, .quarantined:
             let id = operation.header.id
-            text =
+            let wait =
                 waiting?.sentence(now, id: id, destination: view.destination, isAtWork: !runs.alive.isEmpty)
                 ?? "waiting"
+            text = defect.map { "\(waiting == .nothing ? "" : "\(wait); ")it cannot be sent: \($0)" } ?? wait
         }
         if view.name.attempts > 0 || !operation.attempts.isEmpty {
             text += view.name.attempts == 0 ? "; no attempt counted" : "; attempts: \(view.attemptsInWords)"

@@ -12,8 +12,8 @@ package enum BodyFileRefusal: Error, Hashable, Sendable, CustomStringConvertible
     case notReadable(Errno)
     /// The file has content and no size, as the files of /proc do.
     case withoutSize
-    /// The file is not what it was when the operation was added.
-    case changed
+    /// The file is not what it was when the operation was added: its bytes now, and its bytes then.
+    case changed(length: Int, before: Int)
     /// The file changed while it was read.
     case changing
     /// The submitter is another user, who could have a file sent that is not theirs to read.
@@ -45,7 +45,9 @@ package enum BodyFileRefusal: Error, Hashable, Sendable, CustomStringConvertible
         case .rootAway(let root, let error):
             "is not there, and '\(QueuePath.escaped(Array(root.utf8)))' of 'bodyFiles' cannot be opened: \(error)"
         case .withoutSize: "has content and no size, as files in /proc do: copy it first"
-        case .changed: "has changed since it was added"
+        case .changed(let length, let before):
+            "has changed since it was added"
+                + (length == before ? "" : ": it had \(before) bytes, and has \(length) now")
         case .changing: "was changed while drainq read it"
         case .notTheirs: "was named by a user other than the queue's owner, root and the user that runs drainq"
         }

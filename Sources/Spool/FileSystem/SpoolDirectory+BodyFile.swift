@@ -26,7 +26,9 @@ extension SpoolDirectory {
             let existing = try examine(file.path, roots) { existing in
                 file.sha256 != nil && existing.length == file.length && !existing.isUntouched(since: file)
             }
-            guard existing.hasContent(of: file) else { throw .changed }
+            guard existing.hasContent(of: file) else {
+                throw .changed(length: existing.length, before: file.length)
+            }
             // A foreign writer may have given another path to the same file.
             return .success(
                 BodyFile(
