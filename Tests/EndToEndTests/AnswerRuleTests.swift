@@ -29,6 +29,22 @@ struct AnswerRuleTests {
         #expect(try drainq.run("explain", "201").output.contains("201"))
     }
 
+    @Test(arguments: [
+        (
+            Answer.status(200, body: "{\"ok\":false}"),
+            "the server answers, and takes nothing (200); the rule: accept: /ok does not equal true: defers"
+        ),
+        (.status(200, body: "{\"ok\":true}").truncated(by: 2), "the answer is not whole; the rule: error truncated: "),
+    ])
+    func `show says in a sentence why an answer of 200 is deferred`(answer: Answer, reason: String) throws {
+        let receiver = try LoopbackReceiver(script: .always(answer))
+        let drainq = try Drainq(to: receiver, "accept: { json: { pointer: \"/ok\", equals: true } }")
+        let id = try #require(try drainq.run("add", input: "1").lines.first)
+        #expect(try drainq.run("run").status == 75)
+        let shown = try drainq.run("show", id).output
+        #expect(shown.contains("\nbecause \(reason)"), "\(shown)")
+    }
+
     private static let github = """
         answers: [
           { status: [403, 429], header: { "x-ratelimit-remaining": "0" }, is: "defer", until: "x-ratelimit-reset" },

@@ -37,6 +37,11 @@ enum CauseWords {
         case .refused: "nothing listens there"
         case .unreachable: "no way leads there"
         case .connectTimeout, .timeout: "no answer in time"
+        case .deadline: "no whole answer in time"
+        case .reset: "the connection broke off"
+        case .emptyAnswer: "the connection ended without an answer"
+        case .truncated: "the answer is not whole"
+        case .malformedAnswer: "the answer is no HTTP, or belongs to another request"
         case .tls: "its certificate or ours is refused"
         default: error
         }

@@ -68,8 +68,9 @@ struct OperationReport {
         var lines = terminal.wrapped(escapedForDisplay("\(state.rawValue): \(text)"))
         lines[0] = terminal.painted(state.rawValue, state.paint) + lines[0].dropFirst(state.rawValue.count)
         if let last = operation.attempts.last, state != .delivered {
-            let cause = last.status.map { "\($0)" } ?? last.error
-            lines += terminal.wrapped(escapedForDisplay("because \(cause.map { "\($0), by " } ?? "")\(last.rule)"))
+            let isAnswered = last.status != nil || last.error != nil
+            let cause = isAnswered ? "\(CauseWords.plain(Cause(last))); the rule: " : ""
+            lines += terminal.wrapped(escapedForDisplay("because \(cause)\(last.rule)"))
         }
         return lines
     }
