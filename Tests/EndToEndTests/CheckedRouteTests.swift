@@ -56,7 +56,7 @@ struct CheckedRouteTests {
     @Test func `check notes a secret too short to hide, and does not print the secret`() throws {
         let queue = try Drainq(
             """
-            { routes: { default: { url: 'http://127.0.0.1:1/' } },
+            { routes: { default: { url: 'http://127.0.0.1:1/', headers: { a: '${secret:short} ${secret:long}' } } },
               secrets: { short: { file: 'short' }, long: { file: 'long' } } }
             """)
         try "zqx\n".write(to: queue.queue.appending(path: "short"), atomically: true, encoding: .utf8)

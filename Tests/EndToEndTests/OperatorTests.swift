@@ -507,7 +507,7 @@ struct OperatorTests {
         let queue = try Drainq(
             """
             { routes: {
-                default: { url: "https://a.example", headers: { Authorization: "Bearer ${secret:a}" } },
+                default: { url: "https://a.example", headers: { Authorization: "Bearer ${secret:a}", b: "${secret:b}" } },
                 literal: { headers: { "X-Api-Key": "0123" } },
               },
               secrets: { a: { file: "missing" }, b: { env: "DRAINQ_TEST_NEVER_SET" }, c: { command: ["/bin/false"] } },
@@ -518,6 +518,8 @@ struct OperatorTests {
         #expect(checked.error.contains("the secret 'a' "))
         #expect(checked.error.contains("needs the file '\(queue.queue.path)/no.pem', which cannot be read"))
         #expect(checked.output.contains("note: the secret 'b' "))
+        #expect(checked.output.components(separatedBy: "nothing uses the secret").count == 2)
+        #expect(checked.output.contains("note: nothing uses the secret 'c': write ${secret:c} where it belongs"))
         #expect(checked.output.contains("note: the route 'literal' contains a credential in its header 'X-Api-Key'"))
         #expect(!checked.output.contains("'Authorization'"))
         #expect(!(checked.output + checked.error).contains("0123"))

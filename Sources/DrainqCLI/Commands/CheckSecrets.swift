@@ -8,8 +8,13 @@ func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ finding
     let sources = queue.configuration.secrets
     let store = SecretStore(sources: sources, environment: environment, base: queue.directory)
     let before = findings.applying.count
+    let used = usedSecrets(queue.configuration)
     let signer = JWTSigner(directory: queue.directory, environment: store.commandEnvironment)
     for (name, source) in sources.sorted(by: { $0.key < $1.key }) {
+        guard used.contains(name) else {
+            findings.note("nothing uses the secret '\(name)': write ${secret:\(name)} where it belongs, or remove it")
+            continue
+        }
         if case .oauth2(let oauth2) = source, let assertion = oauth2.assertion,
             case .failure(let failure) = signer.sign(assertion, audience: oauth2.tokenURL, at: .now())
         {
@@ -53,6 +58,16 @@ func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ finding
             )
         }
     }
+}
+
+/// Returns the names of the secrets that a route, a destination or another secret needs.
+private func usedSecrets(_ configuration: Configuration) -> Set<String> {
+    let routes = [configuration.defaultRoute] + configuration.routes.values
+    let names = routes.flatMap { $0.secretNames(settings: DestinationSettings()) }
+    let others = configuration.secrets.values.flatMap { source in
+        if case .oauth2(let oauth2) = source { oauth2.secretNames() } else { Set<String>() }
+    }
+    return Set(names + configuration.destinations.values.flatMap(\.connection.secretNames) + others)
 }
 
 /// Whether the name of the field says that it carries a credential, and its value does not refer to a secret.
