@@ -407,7 +407,7 @@ struct OperatorTests {
     }
 
     @Test(arguments: [
-        (["-H", "Host: evil"], "the operation's header 'Host' is not for users to set"),
+        (["-H", "Host: evil"], "the operation's header 'Host' is one that drainq writes itself"),
         (["--url", "https://else.example/"], "the route lets no operation bring its own url"),
         (["--method", "CONNECT"], "the operation's method 'CONNECT' cannot be used"),
         (["--type", "secret", "--url", "https://else.example/"], "the route's credentials and kept values go to"),

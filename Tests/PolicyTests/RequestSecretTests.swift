@@ -188,7 +188,8 @@ struct RequestSecretTests {
         #expect(made.headers.count == before + 2)
         #expect(made.headers.suffix(3).map(\.value) == ["1", "2", "3"])
         #expect(
-            throws: RequestError.headersCommand(reason: "answered the header 'Host', which is not for users to set")
+            throws: RequestError.headersCommand(
+                reason: "answered the header 'Host', which is one that drainq writes itself")
         ) {
             try made.setHeaders(fromCommand: [HeaderField(name: "Host", value: "x")])
         }

@@ -214,7 +214,7 @@ struct RequestTests {
             (.badMethod("x y", ownedBy: .route), .held, "the route's method 'x y' cannot be used"),
             (
                 .badHeader(name: "Host", reason: .reserved, ownedBy: .operation), .failed,
-                "the operation's header 'Host' is not for users to set"
+                "the operation's header 'Host' is one that drainq writes itself"
             ),
             (
                 .badHeader(name: "X", reason: .value, ownedBy: .route), .held,

@@ -124,7 +124,7 @@ package struct HeadersCommand: Sendable {
                 name: String(decoding: line[..<colon], as: UTF8.self),
                 value: line[line.index(after: colon)...].trimmedText)
             switch field.defect {
-            case .reserved: throw Flaw(reason: "wrote a header '\(field.name)', which is not for users to set")
+            case .reserved: throw Flaw(reason: "wrote a header '\(field.name)', which drainq writes itself")
             case .some(let defect): throw Flaw(reason: "wrote line \(index + 1), which \(defect)")
             case nil: fields.append(field)
             }

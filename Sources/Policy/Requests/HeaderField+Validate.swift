@@ -12,7 +12,7 @@ extension HeaderField {
             switch self {
             case .name: "has a name that is not a token"
             case .value: "has a value with control characters"
-            case .reserved: "is not for users to set"
+            case .reserved: "is one that drainq writes itself"
             }
         }
     }

@@ -53,7 +53,7 @@ struct InputOptions {
             .header, short: "H", .header, each: \.headers, "add a header field, 'Name: value'",
             """
             A header field for these operations alone, written `Name: value`; it replaces the route's of the same \
-            name.
+            name. Host and other fields that drainq writes itself are refused, see drainq-config(5).
             """)
         Option(
             .contentType, .mediaType, \.contentType, "take the input as one body of this media type",
