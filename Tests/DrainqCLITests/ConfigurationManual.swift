@@ -5,12 +5,12 @@ import Policy
 enum ConfigurationManual {
     /// In the order of the page.
     static let parts: [(name: String, text: String)] = [
+        ("first route keys", items(entries(of: "routes").prefix(11))),
         ("secret keys", items(entries(of: "secrets"))), ("presets", presets),
         ("schedule keys", items(ConfigurationKeys.scheduleEntries)),
         ("answer keys", items(ConfigurationKeys.answerEntries)),
         ("accept keys", items(entries(of: "routes.<type>.accept."))),
         ("condition keys", items(ConfigurationKeys.conditionEntries)),
-        ("first route keys", items(entries(of: "routes").prefix(11))),
         ("further route keys", items(entries(of: "routes").dropFirst(11))),
         ("destination keys", items(entries(of: "destinations"))), ("file keys", items(entries(of: ""))),
         ("hook keys", items(entries(of: "hooks."))), ("defaults", defaults),
