@@ -101,7 +101,9 @@ let package = Package(
             dependencies: ["DrainqCLI", "Drain", "Configuration", "LoopbackReceiver", "Policy"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["LoopbackReceiver", "HostileReceiver", "DrainqCLI", "Policy", "drainq", "Scratch"],
+            dependencies: [
+                "LoopbackReceiver", "HostileReceiver", "DrainqCLI", "DrainqCLITests", "Policy", "drainq", "Scratch",
+            ],
             exclude: ["Fixtures"], swiftSettings: strict),
         // Every history from a seed: the real code over a file system, servers and clocks in memory.
         .target(

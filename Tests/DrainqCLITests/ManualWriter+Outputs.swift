@@ -10,14 +10,14 @@ extension ManualWriter {
 
     private mutating func outputs() {
         lines += [
-            #".\" Made from Sources/DrainqCLI/Documents/OutputObject+Table.swift; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
+            #".\" Made from Tests/DrainqCLITests/OutputObject+Table.swift; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
             ".Dd November 22, 2026", ".Dt DRAINQ-JSON 5", ".Os", ".Sh NAME", ".Nm drainq-json",
             ".Nd JSON output of drainq", ".Sh DESCRIPTION",
         ]
         prose(
             """
             With --json a command of drainq prints an object on each line, as soon as the object exists. Every such \
-            object has `schema`, the version of its format, which is \(OutputObject.schema) for all of them: fields \
+            object has `schema`, the version of its format, which is \(JSONLine.schema) for all of them: fields \
             may be added, and existing fields keep their meaning. Members that do not apply are omitted, and no member \
             is null. Times are RFC 3339 in UTC.
             """)
@@ -28,7 +28,7 @@ extension ManualWriter {
     /// Adds a list for each object, and nested lists for inner objects. Does not repeat fields described before.
     private mutating func objects() {
         lines.append(".Sh OBJECTS")
-        var described: [(fields: [OutputObject.Field], name: String)] = []
+        var described: [(fields: [OutputField], name: String)] = []
         for object in OutputObject.table {
             let title = object.title.prefix(1).uppercased() + object.title.dropFirst()
             // mdoc reads `An` alone as a macro.
@@ -45,7 +45,7 @@ extension ManualWriter {
     }
 
     private mutating func list(
-        _ fields: [OutputObject.Field], _ described: inout [(fields: [OutputObject.Field], name: String)]
+        _ fields: [OutputField], _ described: inout [(fields: [OutputField], name: String)]
     ) {
         lines.append(".Bl -tag -width \"idempotencyKey\" -compact")
         for field in fields {
@@ -64,7 +64,7 @@ extension ManualWriter {
     }
 }
 
-extension OutputObject.Kind {
+extension OutputField.Kind {
     /// The kind in the words of the manual.
     fileprivate var words: String {
         switch self {

@@ -3,6 +3,7 @@ import LoopbackReceiver
 import Testing
 
 @testable import DrainqCLI
+@testable import DrainqCLITests
 
 /// Runs every `--json` of the program, and checks the output against the table of the manual.
 struct JSONOutputTests {
@@ -56,7 +57,7 @@ struct JSONOutputTests {
         let known = Set(having.map(\.name) + ["export"])
         #expect(
             known.subtracting(printing) == [],
-            "these print JSON: give each an OutputObject in Sources/DrainqCLI/Documents/OutputObject+Table.swift")
+            "these print JSON: give each an OutputObject in Tests/DrainqCLITests/OutputObject+Table.swift")
         #expect(printing.subtracting(known) == [], "OutputObject+Table.swift names these, which have no --json")
     }
 

@@ -2,6 +2,7 @@ import Policy
 import Testing
 
 @testable import DrainqCLI
+@testable import DrainqCLITests
 
 /// Checks the output of the program against the table of objects, and remembers the fields seen.
 final class OutputWitness {
@@ -37,12 +38,12 @@ final class OutputWitness {
         OutputObject.table.flatMap { Self.paths($0.fields, $0.title) }.filter { !seen.contains($0) }.sorted()
     }
 
-    private static func paths(_ fields: [OutputObject.Field], _ prefix: String) -> [String] {
+    private static func paths(_ fields: [OutputField], _ prefix: String) -> [String] {
         fields.flatMap { ["\(prefix).\($0.name)"] + paths($0.kind.inner, "\(prefix).\($0.name)") }
     }
 
     private static func complaints(
-        _ members: [JSONName: JSONValue], _ fields: [OutputObject.Field], _ path: String, _ seen: inout Set<String>
+        _ members: [JSONName: JSONValue], _ fields: [OutputField], _ path: String, _ seen: inout Set<String>
     ) -> [String] {
         var complaints = Set(members.keys.map(\.text)).subtracting(fields.map(\.name)).map {
             "\(path).\($0) is not documented"
@@ -60,7 +61,7 @@ final class OutputWitness {
     }
 
     private static func complaints(
-        _ value: JSONValue, _ kind: OutputObject.Kind, _ path: String, _ seen: inout Set<String>
+        _ value: JSONValue, _ kind: OutputField.Kind, _ path: String, _ seen: inout Set<String>
     ) -> [String] {
         switch (kind, value) {
         case (.anything, _), (.text, .string), (.number, .number), (.flag, .bool): return []

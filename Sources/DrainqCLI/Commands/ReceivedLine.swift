@@ -24,7 +24,7 @@ struct ReceivedLine {
             : nil
     }
 
-    private static let version = ",\"schema\":\(OutputObject.schema)"
+    private static let version = ",\"schema\":\(JSONLine.schema)"
 
     private func columns(of request: ReceivedRequest) -> String {
         let key = Self.key(of: request) ?? "-"

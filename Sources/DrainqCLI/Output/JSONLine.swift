@@ -2,7 +2,7 @@ import CSystem
 import Policy
 
 /// NDJSON on standard output: one object a line, with sorted names, unescaped slashes, and no member without a value.
-/// Every object has the version of the format (`OutputObject`).
+/// Every object has the version of the format.
 enum JSONLine {
     /// The version of every object. Fields may be added to a version, and none changes its meaning.
     static let schema = 1

@@ -17,21 +17,21 @@ extension JSONObject {
 struct JSONField<Object>: Sendable {
     fileprivate typealias Container = KeyedEncodingContainer<JSONName>
 
-    let documented: OutputObject.Field
+    let documented: OutputField
     fileprivate let encode: @Sendable (Object, inout Container) throws -> Void
 
     /// Makes a field that every object has.
     static func field<Value: Encodable & SendableMetatype>(
-        _ name: String, _ kind: OutputObject.Kind, _ meaning: String, _ value: @escaping @Sendable (Object) -> Value
+        _ name: String, _ kind: OutputField.Kind, _ meaning: String, _ value: @escaping @Sendable (Object) -> Value
     ) -> JSONField {
-        JSONField(documented: OutputObject.Field(name, kind, meaning)) { object, container in
+        JSONField(documented: OutputField(name, kind, meaning)) { object, container in
             try container.encode(value(object), forKey: JSONName(name))
         }
     }
 
     /// Makes a field that is omitted if it has no value, and never null.
     static func maybe<Value: Encodable & SendableMetatype>(
-        _ name: String, _ kind: OutputObject.Kind, _ meaning: String, _ value: @escaping @Sendable (Object) -> Value?
+        _ name: String, _ kind: OutputField.Kind, _ meaning: String, _ value: @escaping @Sendable (Object) -> Value?
     ) -> JSONField {
         JSONField(documented: .maybe(name, kind, meaning)) { object, container in
             try container.encodeIfPresent(value(object), forKey: JSONName(name))
@@ -59,17 +59,5 @@ struct JSONField<Object>: Sendable {
     /// Returns the same field for an object that contains this one.
     func of<Outer>(_ part: @escaping @Sendable (Outer) -> Object) -> JSONField<Outer> {
         JSONField<Outer>(documented: documented) { [encode] outer, container in try encode(part(outer), &container) }
-    }
-}
-
-extension OutputObject {
-    init<Object: JSONObject>(_ title: String, by printedBy: [String], _ object: Object.Type) {
-        self.init(title, by: printedBy, object.fields.map(\.documented))
-    }
-}
-
-extension OutputObject.Kind {
-    static func object<Object: JSONObject>(_ object: Object.Type) -> OutputObject.Kind {
-        .object(object.fields.map(\.documented))
     }
 }

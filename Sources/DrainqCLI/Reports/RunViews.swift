@@ -119,7 +119,7 @@ struct SummaryView: JSONObject, Decodable {
         .maybe("mostInFlight", .count, "the most attempts in flight at one moment", \.circumstances.mostInFlight),
     ]
 
-    private static let activities: [OutputObject.Field] = [
+    private static let activities: [OutputField] = [
         .init("choosing", .count, "recovering, admitting files, listing, deciding"),
         .init("claiming", .count, "claiming and reading operations, making their requests"),
         .init("waiting", .count, "waiting for answers, for a rate, or for operations to become due"),

@@ -1,3 +1,5 @@
+@testable import DrainqCLI
+
 extension OutputObject {
     static let table: [OutputObject] =
         [
