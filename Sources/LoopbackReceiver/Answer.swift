@@ -68,10 +68,10 @@ package struct Answer: Hashable, Sendable {
     /// Whether a message of this status has a body.
     package var hasBody: Bool { status >= 200 && status != 204 && status != 304 }
 
-    /// Returns the status line and the header fields, the empty line after them included.
+    /// Returns the status line, with an empty reason phrase (RFC 9112 §4), and the fields, the empty line included.
     package func head(on connection: Connection, framing: [HeaderLine]) -> [UInt8] {
         let end: [HeaderLine] = connection.isLast && headers.first("Connection") == nil ? ["Connection: close"] : []
         let fields = (headers + end + framing).map { "\($0)\r\n" }.joined()
-        return Array("HTTP/1.1 \(status) \(reasonPhrase(status))\r\n\(fields)\r\n".utf8)
+        return Array("HTTP/1.1 \(status) \r\n\(fields)\r\n".utf8)
     }
 }

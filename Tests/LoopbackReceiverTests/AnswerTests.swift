@@ -12,7 +12,7 @@ struct AnswerTests {
             .status(429, headers: ["Retry-After: 5", "Connection: close"], body: "later"))
         #expect(
             text
-                == "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlater"
+                == "HTTP/1.1 429 \r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlater"
         )
         #expect(end == .finished)
     }
@@ -55,7 +55,7 @@ struct AnswerTests {
 
     @Test func `an answer can end in the middle of its headers`() throws {
         let (text, end) = try exchange(Answer.status(200, body: "x").ending(.close(at: .bytes(20))))
-        #expect(text == "HTTP/1.1 200 OK\r\nCon")
+        #expect(text == "HTTP/1.1 200 \r\nConte")
         #expect(end == .finished)
     }
 
@@ -102,7 +102,7 @@ struct AnswerTests {
         // Three pauses between four bytes.
         #expect(ContinuousClock.now - start >= .milliseconds(15))
         let whole = try exchange(Answer(204, headers: Self.close).paced(.init(bytes: 20, every: .milliseconds(1))))
-        #expect(whole.text == "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+        #expect(whole.text == "HTTP/1.1 204 \r\nConnection: close\r\n\r\n")
     }
 
     @Test func `a chunked answer has chunks and trailers`() throws {
