@@ -160,28 +160,8 @@ struct JudgedAnswer {
     let mayHaveArrived: Bool
     /// Whether the body is longer than the route's `answerLimit`. `send` reads more of a body than a run does.
     let isCut: Bool
-    private let element: JSONDocument?
-
-    init(_ answer: AttemptReport.Answer, in report: SealedReport, limit: Int, mayHaveArrived: Bool = false) {
-        head = answer
-        self.mayHaveArrived = mayHaveArrived
-        status = answer.status
-        self.report = report
-        isCut = answer.isCut || answer.body.count > limit
-        element = nil
-    }
-
-    init(
-        _ element: JSONDocument, status: Int, of answer: AttemptReport.Answer, in report: SealedReport,
-        mayHaveArrived: Bool
-    ) {
-        head = answer
-        self.mayHaveArrived = mayHaveArrived
-        self.status = status
-        self.report = report
-        isCut = false
-        self.element = element
-    }
+    /// The element about a single operation; `nil` for the whole answer.
+    let element: JSONDocument?
 
     /// The body as JSON; `nil` if it is not JSON, or cut: the rest may make it no JSON. Parsed once, on first use.
     lazy var document: JSONDocument? = element ?? (isCut ? nil : try? JSONDocument(answer: head.body))
@@ -197,6 +177,15 @@ struct JudgedAnswer {
         if isCut { return false }
         let body = element.map { $0.bytes[$0.range] } ?? head.body[...]
         return body.contains(Array(text.utf8))
+    }
+}
+
+extension JudgedAnswer {
+    /// Makes a whole answer.
+    init(_ answer: AttemptReport.Answer, in report: SealedReport, limit: Int, mayHaveArrived: Bool = false) {
+        self.init(
+            head: answer, status: answer.status, report: report, mayHaveArrived: mayHaveArrived,
+            isCut: answer.isCut || answer.body.count > limit, element: nil)
     }
 }
 

@@ -30,8 +30,8 @@ extension Batch {
             }
             let status = results.status.map { element.value(at: $0)?.statusNumber ?? AnswerRule.noStatus }
             var judged = JudgedAnswer(
-                element, status: status ?? answer.status, of: answer, in: report,
-                mayHaveArrived: repeated.contains(member))
+                head: answer, status: status ?? answer.status, report: report,
+                mayHaveArrived: repeated.contains(member), isCut: false, element: element)
             var verdict = Classification.verdict(on: &judged, by: rules, route: route, now: now)
             verdict.rule = .member(verdict.rule)
             verdict.excerpt = report.excerpt(of: element.bytes[element.range])
