@@ -10,8 +10,9 @@ extension Duration {
         var total: Int64 = 0
         var previous = Int64.max
         repeat {
-            guard let number = scanner.number(), let scale = Self.microseconds(of: scanner.unit()), scale < previous,
-                let part = number.scaled(by: scale)
+            guard let number = scanner.number(),
+                let scale = Self.units.first(where: { [name = scanner.unit()] in $0.name == name })?.microseconds,
+                scale < previous, let part = number.scaled(by: scale)
             else { return nil }
             let (sum, overflow) = total.addingReportingOverflow(part)
             if overflow { return nil }
@@ -29,9 +30,9 @@ extension Duration {
         if microseconds == 0 { return "0s" }
         var rest = microseconds.magnitude
         var text = microseconds < 0 ? "-" : ""
-        for (unit, scale) in Self.wholeUnits where rest >= scale {
-            text += "\(rest / scale)\(unit)"
-            rest %= scale
+        for (unit, scale) in Self.units.dropLast() where rest >= scale {
+            text += "\(rest / UInt64(scale))\(unit)"
+            rest %= UInt64(scale)
         }
         if rest > 0 {
             text += "\(rest / 1000)"
@@ -41,20 +42,9 @@ extension Duration {
         return text
     }
 
-    private static let wholeUnits: [(name: String, microseconds: UInt64)] = [
-        ("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000),
+    private static let units: [(name: String, microseconds: Int64)] = [
+        ("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000),
     ]
-
-    private static func microseconds(of unit: String) -> Int64? {
-        switch unit {
-        case "ms": 1_000
-        case "s": 1_000_000
-        case "m": 60_000_000
-        case "h": 3_600_000_000
-        case "d": 86_400_000_000
-        default: nil
-        }
-    }
 }
 
 /// A number of bytes, written `10MB`, `1KiB`, `1.5GB` or `512`.
