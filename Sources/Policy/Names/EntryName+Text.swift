@@ -24,32 +24,13 @@ extension EntryName: CustomStringConvertible {
         String(unsafeUninitializedCapacity: Self.maximumLength + 1) { buffer in
             var writer = NameWriter(buffer)
             writer.writeCompactMicroseconds(createdAt)
-            writer.write("-" as StaticString)
-            writer.write(id.description)
-            if type != .default {
-                writer.write(",r=" as StaticString)
-                writer.write(type.description)
-            }
-            if let keyDigest {
-                writer.write(",k=" as StaticString)
-                writer.write(keyDigest.description)
-            }
-            if let originDigest {
-                writer.write(",o=" as StaticString)
-                writer.write(originDigest.description)
-            }
-            if attempts > 0 {
-                writer.write(",a=" as StaticString)
-                writer.write(String(min(attempts, 9999)))
-            }
-            if interruptions > 0 || unknowns > 0 {
-                writer.write(",i=" as StaticString)
-                writer.write(String(min(interruptions, 99)))
-                if unknowns > 0 {
-                    writer.write("u" as StaticString)
-                    writer.write(String(min(unknowns, 9)))
-                }
-            }
+            writer.write("-", id.description)
+            if type != .default { writer.write(",r=", type.description) }
+            if let keyDigest { writer.write(",k=", keyDigest.description) }
+            if let originDigest { writer.write(",o=", originDigest.description) }
+            if attempts > 0 { writer.write(",a=", String(min(attempts, 9999))) }
+            if interruptions > 0 || unknowns > 0 { writer.write(",i=", String(min(interruptions, 99))) }
+            if unknowns > 0 { writer.write("u", String(min(unknowns, 9))) }
             if isHeld { writer.write(",h=1" as StaticString) }
             switch gate {
             case .open: break

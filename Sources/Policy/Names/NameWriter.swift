@@ -18,6 +18,12 @@ struct NameWriter {
         }
     }
 
+    /// Writes a value behind the text that stands before it.
+    mutating func write(_ before: StaticString, _ value: String) {
+        write(before)
+        write(value)
+    }
+
     mutating func write(_ text: StaticString) { text.withUTF8Buffer { for byte in $0 { write(byte) } } }
 
     /// Writes exactly `digits` decimal digits, with leading zeros. The number is not negative, and fits into them.
