@@ -33,7 +33,7 @@ package struct Counters: Hashable, Sendable {
         package subscript(count: Count) -> Int { counts[count.rawValue] ?? 0 }
 
         mutating func add(_ count: Count, _ now: Timestamp) {
-            increase(&counts[count.rawValue, default: 0])
+            counts[count.rawValue] = sum(counts[count.rawValue], 1)
             at = now
         }
 
@@ -124,9 +124,6 @@ extension Counters.PerDestination: StoredObject {
         .init("counts", \.counts, .required),
     ]
 }
-
-/// Adds 1 to a count, as `sum` does.
-private func increase(_ count: inout Int) { count = sum(count, 1) }
 
 /// Adds two counts. Never overflows, and takes a negative count, from a damaged file, for 0.
 private func sum(_ left: Int?, _ right: Int) -> Int {

@@ -37,12 +37,13 @@ package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible
 
     package init?(_ text: String) {
         var text = text
-        let isName = text.withUTF8 { bytes in
-            (1...64).contains(bytes.count) && bytes.first != UInt8(ascii: ".")
-                && bytes.allSatisfy { $0.isIdentifierByte || $0 == UInt8(ascii: ".") }
-        }
-        guard isName else { return nil }
+        guard text.withUTF8({ Self.allows($0) }) else { return nil }
         description = text
+    }
+
+    static func allows(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        (1...64).contains(bytes.count) && bytes[0] != UInt8(ascii: ".")
+            && bytes.allSatisfy { $0.isIdentifierByte || $0 == UInt8(ascii: ".") }
     }
 
     /// Takes bytes that are known to be a type.

@@ -142,11 +142,6 @@ extension TypeName {
     package init(_ name: ListedName) {
         self = name.typeBytes.isEmpty ? .default : TypeName(checked: name.typeBytes)
     }
-
-    fileprivate static func allows(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        (1...64).contains(bytes.count) && bytes[0] != UInt8(ascii: ".")
-            && bytes.allSatisfy { $0.isIdentifierByte || $0 == UInt8(ascii: ".") }
-    }
 }
 
 extension UnsafeBufferPointer<UInt8> {
