@@ -33,15 +33,11 @@ extension AnswerLimit: CustomStringConvertible {
 extension AnswerPlace {
     /// Returns the number in this field or value; `nil` if there is none.
     fileprivate func number(in answer: inout JudgedAnswer) -> Double? {
-        let text: String?
-        switch self {
-        case .header(let name): text = answer.head.header(name)
-        case .pointer(let pointer):
-            switch answer.document?.value(at: pointer) {
-            case .string(let value)?, .number(let value)?: text = value
-            default: text = nil
+        let text =
+            switch self {
+            case .header(let name): answer.head.header(name)
+            case .pointer(let pointer): answer.document?.scalar(at: pointer)
             }
-        }
         return text.flatMap { Double($0.utf8.trimmedText) }.flatMap { $0.isFinite ? $0 : nil }
     }
 }

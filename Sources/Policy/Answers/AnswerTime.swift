@@ -1,24 +1,5 @@
 /// Parses the wait that a server asks for.
-package enum AnswerTime {}
-
-extension AnswerPlace {
-    /// Returns the wait that the answer asks for in this field or value, at most `RetryAfter.longest`; `nil` without a
-    /// readable time there. Of several fields the longest wait counts.
-    func wait(in answer: inout JudgedAnswer, now: Timestamp) -> Duration? {
-        let head = answer.head
-        func read(_ text: String) -> Duration? { AnswerTime.parse(text, date: head.header("Date"), now: now) }
-        switch self {
-        case .header(let name): return RetryAfter.longestWait(of: name, in: head, read: read)
-        case .pointer(let pointer):
-            switch answer.document?.value(at: pointer) {
-            case .string(let value)?, .number(let value)?: return read(value)
-            default: return nil
-            }
-        }
-    }
-}
-
-extension AnswerTime {
+package enum AnswerTime {
     /// Returns the wait, counted from the answer, at most `RetryAfter.longest`. Reads a number of seconds, which may
     /// have a fraction; seconds or milliseconds since 1970; an HTTP or RFC 3339 date. `nil` for anything else.
     ///
@@ -40,5 +21,18 @@ extension AnswerTime {
         }
         if let moment = Timestamp(rfc3339: text) { return until(moment) }
         return RetryAfter.parse(text, date: date, now: now)
+    }
+}
+
+extension AnswerPlace {
+    /// Returns the wait that the answer asks for in this field or value, at most `RetryAfter.longest`; `nil` without a
+    /// readable time there. Of several fields the longest wait counts.
+    func wait(in answer: inout JudgedAnswer, now: Timestamp) -> Duration? {
+        let head = answer.head
+        func read(_ text: String) -> Duration? { AnswerTime.parse(text, date: head.header("Date"), now: now) }
+        return switch self {
+        case .header(let name): RetryAfter.longestWait(of: name, in: head, read: read)
+        case .pointer(let pointer): answer.document?.scalar(at: pointer).flatMap(read)
+        }
     }
 }

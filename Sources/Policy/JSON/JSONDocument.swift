@@ -47,6 +47,14 @@ package struct JSONDocument: Sendable {
         range(at: pointer).map { JSONValue(valid: bytes, in: $0) }
     }
 
+    /// Returns the text or the number at `pointer`, without its quotes; `nil` for any other value.
+    func scalar(at pointer: JSONPointer) -> String? {
+        switch value(at: pointer) {
+        case .string(let text)?, .number(let text)?: text
+        default: nil
+        }
+    }
+
     /// Returns the elements of the array at `pointer`, in order; `nil` if there is no array, or if it has more than
     /// `most` elements. An element takes more memory than its two bytes in the text.
     package func elements(at pointer: JSONPointer, most: Int = .max) -> [JSONDocument]? {

@@ -141,11 +141,7 @@ package struct OAuth2: Hashable, Sendable {
         case .answer(let answer) where answer.status == 200:
             guard let document = try? JSONDocument(answer: answer.body), let value = token("access_token", document)
             else { return .refused(reason: "answered without an access_token") }
-            let seconds: Double? =
-                switch document.value(at: JSONPointer(tokens: ["expires_in"])) {
-                case .number(let text), .string(let text): Double(text)
-                default: nil
-                }
+            let seconds = document.scalar(at: JSONPointer(tokens: ["expires_in"])).flatMap { Double($0) }
             // A token has not expired when it is issued: an `expires_in` not above 0, or NaN, says nothing.
             let lifetime = seconds.flatMap { $0 > 0 ? Duration.seconds(min($0, 31_536_000)) : nil }
             return .token(
