@@ -59,9 +59,9 @@ package struct Completion {
         } else if word == "--" {
             hasOnlyOperands = true
         } else {
-            let (flags, use) = uses(in: word)
-            given.formUnion(flags)
-            if let use, let value = use.value { take(use.row, value) } else { pending = use?.row }
+            let read = OptionWord(RawText(word), of: command)
+            given.formUnion(read.flags.map(\.name))
+            if let row = read.row, let value = read.value { take(row, value.path) } else { pending = read.row }
         }
         return true
     }
@@ -72,51 +72,16 @@ package struct Completion {
         if row.name == .config { configuration = value }
     }
 
-    /// An option in a word that takes a value.
-    private struct Use {
-        var row: OptionDescription
-        /// The beginning of the word, up to the value.
-        var kept: String
-        /// The rest of the word; `nil` if the value is the next word.
-        var value: String?
-    }
-
-    /// Returns the flags in `word`, `-vn` or `--now`, and the option in it that takes a value.
-    private func uses(in word: String) -> (flags: [OptionName], use: Use?) {
-        let bytes = Array(word.utf8)
-        let equals = bytes.firstIndex(of: UInt8(ascii: "=")) ?? bytes.count
-        func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
-        func use(_ row: OptionDescription, from start: Int) -> Use {
-            start > bytes.count
-                ? Use(row: row, kept: word) : Use(row: row, kept: text(0..<start), value: text(start..<bytes.count))
-        }
-        if word.begins(with: "--") {
-            guard let name = OptionName(rawValue: text(2..<max(2, equals))),
-                let row = OptionDescription.row(name, of: command)
-            else { return ([], nil) }
-            return row.kind == .flag ? ([name], nil) : ([], use(row, from: equals + 1))
-        }
-        var flags: [OptionName] = []
-        for (index, letter) in bytes.enumerated().dropFirst() {
-            guard let row = OptionDescription.row(short: Unicode.Scalar(letter), of: command) else { break }
-            if row.kind != .flag {
-                let end = index + 1
-                return (flags, use(row, from: end == bytes.count ? end + 1 : end == equals ? end + 1 : end))
-            }
-            flags.append(row.name)
-        }
-        return (flags, nil)
-    }
-
     // MARK: - The last word
 
     private mutating func complete(_ word: String) {
         typed = word
+        let read = hasOnlyOperands || !word.begins(with: "-") ? nil : OptionWord(RawText(word), of: command)
         if let row = pending {
             candidates = row.kind.candidates
-        } else if !hasOnlyOperands, word.begins(with: "-"), let use = uses(in: word).use, let value = use.value {
-            (kept, typed, candidates) = (use.kept, value, use.row.kind.candidates)
-        } else if !hasOnlyOperands, word.begins(with: "-") {
+        } else if let read, let row = read.row, let value = read.value {
+            (kept, typed, candidates) = (read.kept, value.path, row.kind.candidates)
+        } else if read != nil {
             let rows = command?.options ?? OptionDescription.table.filter { $0.group == .global }
             candidates = .options(rows.filter { $0.repeats || !given.contains($0.name) })
         } else if let command {

@@ -16,10 +16,8 @@ struct Parser {
         while interruption == nil, let argument = rest.popFirst() {
             if argument == "--" {
                 while let operand = rest.popFirst() { try take(operand: operand) }
-            } else if argument.begins(with: "--") {
-                try takeLong(argument)
             } else if argument.begins(with: "-"), argument != "-" {
-                try takeShort(argument)
+                try take(options: argument)
             } else {
                 try take(operand: argument)
             }
@@ -45,40 +43,16 @@ struct Parser {
 
     // MARK: - Options
 
-    private mutating func takeLong(_ argument: RawText) throws(UsageError) {
-        let body = argument.bytes.dropFirst(2)
-        let equals = body.firstIndex(of: UInt8(ascii: "="))
-        let word = RawText(body[..<(equals ?? body.endIndex)]).path
-        let attached = equals.map { RawText(body[($0 + 1)...]) }
-        guard let name = OptionName(rawValue: word), let row = OptionDescription.row(name, of: command) else {
-            throw unknown(option: "--" + word)
-        }
+    private mutating func take(options word: RawText) throws(UsageError) {
+        let read = OptionWord(word, of: command)
+        for flag in read.flags where interruption == nil { record(flag: flag) }
+        if interruption != nil { return }
+        if let option = read.unknown { throw unknown(option: option) }
+        guard let row = read.row else { return }
         if row.kind == .flag {
-            if attached != nil { throw UsageError("option '--\(word)' takes no value", hint: "write --\(word) alone") }
-            record(flag: row)
-        } else {
-            try record(attached, of: row, spelling: "--" + word)
+            throw UsageError("option '\(read.spelling)' takes no value", hint: "write \(read.spelling) alone")
         }
-    }
-
-    /// Reads `-v`, `-vn`, `-q DIR`, `-qDIR`, `-q=DIR` or `-vqDIR`.
-    private mutating func takeShort(_ argument: RawText) throws(UsageError) {
-        var letters = argument.bytes.dropFirst()
-        while interruption == nil, let byte = letters.first {
-            let letter = Unicode.Scalar(byte)
-            guard let row = OptionDescription.row(short: letter, of: command) else {
-                throw unknown(option: "-" + (letter.isASCII ? "\(letter)" : RawText(letters).path))
-            }
-            letters.removeFirst()
-            if row.kind == .flag {
-                record(flag: row)
-                continue
-            }
-            let isAttached = !letters.isEmpty
-            if letters.first == UInt8(ascii: "=") { letters.removeFirst() }
-            try record(isAttached ? RawText(letters) : nil, of: row, spelling: "-\(letter)")
-            return
-        }
+        try record(read.value, of: row, spelling: read.spelling)
     }
 
     private mutating func record(flag row: OptionDescription) {
