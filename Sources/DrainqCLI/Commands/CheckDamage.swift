@@ -9,7 +9,7 @@ func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) 
     if isRepairing, !missing.isEmpty {
         try SpoolDirectory.makeDirectories(missing, at: path)
         left = try SpoolDirectory.missingDirectories(at: path)
-        for damage in missing where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
+        for damage in missing where !left.contains(damage) { findings.repaired(damage) }
     }
     for damage in left { findings.report(damage) }
     return left
@@ -38,7 +38,7 @@ func checkDamage(
         })
     if recovery.isNews { try queue.note([.recovered(recovery)]) }
     let left = try spool.damages(now: .now())
-    for damage in damages where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
+    for damage in damages where !left.contains(damage) { findings.repaired(damage) }
     for damage in left { findings.report(damage) }
     for item in recovery.quarantined {
         findings.note("'quarantine/\(item.fileName)': \(item.reason ?? "no reason recorded")")
@@ -48,79 +48,71 @@ func checkDamage(
 
 extension Findings {
     fileprivate mutating func report(_ damage: Damage) {
-        problem(damage.status, damage.text, hint: damage.remedy, damage: damage.word)
+        let found = damage.finding
+        problem(found.status, found.text, hint: found.remedy, damage: found.word)
+    }
+
+    fileprivate func repaired(_ damage: Damage) {
+        say(Line(finding: "repaired", damage: damage.finding.word, text: damage.finding.text))
     }
 }
 
 extension Damage {
-    /// The word for the damage in `check --json`.
-    var word: String {
-        switch self {
-        case .missingDirectory: "missingDirectory"
-        case .notADirectory: "notADirectory"
-        case .directoryMode, .fileModes: "mode"
-        case .leftover: "leftover"
-        case .deadRun: "deadRun"
-        case .interruptedMove: "interruptedMove"
-        case .earlierGeneration: "earlierGeneration"
-        case .conflict: "conflict"
-        case .unreadableState: "unreadableState"
-        case .orphanedReason: "orphanedReason"
-        }
-    }
-
+    /// The words for the kinds of damage in `check --json`.
     static let words = [
         "missingDirectory", "notADirectory", "mode", "leftover", "deadRun", "interruptedMove", "earlierGeneration",
-        "conflict",
-        "unreadableState", "orphanedReason",
+        "conflict", "unreadableState", "orphanedReason",
     ]
 
-    /// The damage, as a sentence without its period.
-    var text: String {
+    /// What `check` says of the damage: its word, the exit status while it exists, a sentence without its period, and
+    /// the repair by `--repair` or the advice to a person.
+    fileprivate var finding: (word: String, status: ExitStatus, text: String, remedy: String) {
+        let repair = "'\(pasted("check", "--repair"))'"
         switch self {
-        case .missingDirectory(let name): "the directory '\(name)' is missing"
-        case .notADirectory(let name, let kind): "'\(name)' is \(kind.words), not a directory"
+        case .missingDirectory(let name):
+            return ("missingDirectory", .noInput, "the directory '\(name)' is missing", "\(repair) makes it")
+        case .notADirectory(let name, let kind):
+            return (
+                "notADirectory", .noInput, "'\(name)' is \(kind.words), not a directory",
+                "put a directory with its files in its place: only the queue as a whole may be a symbolic link"
+            )
         case .directoryMode(let name, let mode):
-            "the \(name == "." ? "queue directory" : "directory '\(name)'") has the mode \(octal(mode)), not 0700"
-        case .fileModes(let name, let count): "\(InWords.count(count, "file")) in '\(name)' without the mode 0600"
-        case .leftover(let path): "'\(path)' is a leftover of a writer that died"
-        case .deadRun(let name, let claims): "the run '\(name)' died with \(InWords.count(claims, "operation")) claimed"
+            let directory = name == "." ? "queue directory" : "directory '\(name)'"
+            return ("mode", .permission, "the \(directory) has the mode \(octal(mode)), not 0700", "\(repair) sets it")
+        case .fileModes(let name, let count):
+            let files = InWords.count(count, "file")
+            return ("mode", .permission, "\(files) in '\(name)' without the mode 0600", "\(repair) sets it")
+        case .leftover(let path):
+            return (
+                "leftover", .deferred, "'\(path)' is a leftover of a writer that died",
+                "\(repair) removes it, and so does the next run"
+            )
+        case .deadRun(let name, let claims):
+            return (
+                "deadRun", .deferred, "the run '\(name)' died with \(InWords.count(claims, "operation")) claimed",
+                "\(repair) returns its claims, and so does the next run"
+            )
         case .interruptedMove(let path, let latest):
-            "'\(path)' and '\(latest)' are the same file: a move was interrupted"
-        case .earlierGeneration(let path, let latest): "'\(path)' is an older version of '\(latest)'"
-        case .conflict(let path, let latest): "'\(path)' and '\(latest)' are two operations with the same id"
-        case .unreadableState("state/format"): "'state/format' cannot be read: no other command uses the queue"
-        case .unreadableState(let path): "'\(path)' cannot be read: runs begin again without its contents"
-        case .orphanedReason(let path): "'\(path)' is the reason for a file that is gone"
-        }
-    }
-
-    /// The repair by `--repair`, or the advice to a person.
-    var remedy: String {
-        switch self {
-        case .missingDirectory: "'\(pasted("check", "--repair"))' makes it"
-        case .notADirectory:
-            "put a directory with its files in its place: only the queue as a whole may be a symbolic link"
-        case .directoryMode, .fileModes: "'\(pasted("check", "--repair"))' sets it"
-        case .leftover: "'\(pasted("check", "--repair"))' removes it, and so does the next run"
-        case .deadRun: "'\(pasted("check", "--repair"))' returns its claims, and so does the next run"
-        case .interruptedMove(_, let latest): "'\(pasted("check", "--repair"))' keeps the name '\(latest)'"
-        case .earlierGeneration: "'\(pasted("check", "--repair"))' removes the older version"
-        case .conflict: "move one of them out of the queue: drainq cannot know which one is right"
-        case .unreadableState("state/format"): "'\(pasted("check", "--repair"))' writes it again"
-        case .unreadableState: "'\(pasted("check", "--repair"))' moves it aside"
-        case .orphanedReason: "'\(pasted("check", "--repair"))' removes it"
-        }
-    }
-
-    /// The exit status while the damage exists.
-    var status: ExitStatus {
-        switch self {
-        case .missingDirectory, .notADirectory: .noInput
-        case .directoryMode, .fileModes: .permission
-        case .leftover, .deadRun, .interruptedMove, .earlierGeneration: .deferred
-        case .conflict: .dataInvalid
-        case .unreadableState, .orphanedReason: .inputOutput
+            let text = "'\(path)' and '\(latest)' are the same file: a move was interrupted"
+            return ("interruptedMove", .deferred, text, "\(repair) keeps the name '\(latest)'")
+        case .earlierGeneration(let path, let latest):
+            let text = "'\(path)' is an older version of '\(latest)'"
+            return ("earlierGeneration", .deferred, text, "\(repair) removes the older version")
+        case .conflict(let path, let latest):
+            return (
+                "conflict", .dataInvalid, "'\(path)' and '\(latest)' are two operations with the same id",
+                "move one of them out of the queue: drainq cannot know which one is right"
+            )
+        case .unreadableState(let path):
+            let isFormat = path == "state/format"
+            let effect = isFormat ? "no other command uses the queue" : "runs begin again without its contents"
+            return (
+                "unreadableState", .inputOutput, "'\(path)' cannot be read: \(effect)",
+                "\(repair) \(isFormat ? "writes it again" : "moves it aside")"
+            )
+        case .orphanedReason(let path):
+            let text = "'\(path)' is the reason for a file that is gone"
+            return ("orphanedReason", .inputOutput, text, "\(repair) removes it")
         }
     }
 }

@@ -35,10 +35,6 @@ struct Findings {
     /// Prints a fact that is no problem and does not change the exit status.
     func note(_ text: String) { say(Line(finding: "note", text: text)) }
 
-    func repaired(_ text: String, _ damage: String) {
-        say(Line(finding: "repaired", damage: damage, text: text))
-    }
-
     mutating func problem(_ status: ExitStatus, _ text: String, hint: String?, damage: String? = nil) {
         applying.append(status)
         if asJSON {
@@ -52,7 +48,7 @@ struct Findings {
         for message in failure.messages { problem(failure.status, message.text, hint: message.hint) }
     }
 
-    private func say(_ line: Line) {
+    func say(_ line: Line) {
         if asJSON {
             JSONLine.write(line)
         } else if !isQuiet {
