@@ -17,8 +17,9 @@ final class AddReport {
     /// The number of operations that entered, and of those that were in the queue already.
     private(set) var entered = 0
     private(set) var duplicates = 0
-    /// What the batch has removed or quarantined.
-    private var removed = Removed()
+    /// The operations that made room for the batch, for the log, and its files that went into quarantine.
+    private var evicted: [EntryName] = []
+    private var quarantined: [QuarantineItem] = []
     /// The first of the operations that entered, and of those that replaced another one, for the log.
     private(set) var enteredIDs: [String] = []
     private(set) var replacedIDs: [String] = []
@@ -27,14 +28,6 @@ final class AddReport {
     private var gone: [OperationID] = []
     /// Whether the queue has answered for a part of the input.
     private var hasAdded = false
-
-    /// What one batch has done besides adding operations.
-    struct Removed {
-        /// The operations that made room, for the log.
-        var evicted: [EntryName] = []
-        /// The files that went into quarantine.
-        var quarantined: [QuarantineItem] = []
-    }
 
     init(verb: String, isJSON: Bool, waits: Bool = false, tellsState: Bool = false) {
         (self.verb, self.isJSON, self.waits, self.tellsState) = (verb, isJSON, waits, tellsState)
@@ -47,7 +40,7 @@ final class AddReport {
             self.take(event)
             if case .batchEnded = event {
                 self.reportGone(from: queue.queue.spool)
-                queue.queue.record(self.takeRemoved())
+                self.recordRemoved(by: queue.queue)
             }
         }
         do {
@@ -71,7 +64,7 @@ final class AddReport {
             applying.insert(.dataInvalid)
             if let path {
                 let name = path.split(separator: "/").last.map(String.init) ?? path
-                removed.quarantined.append(.refused(as: name, reason: reason))
+                quarantined.append(.refused(as: name, reason: reason))
             }
             if let error { applying.insert(CommandFailure(error, hasBegun: hasAdded).status) }
             if isJSON {
@@ -83,17 +76,22 @@ final class AddReport {
                     ?? error.map { "drainq could not keep it in quarantine either: \($0)" })
         case .added(let accepted):
             hasAdded = true
-            removed.evicted += accepted.evicted.map(\.name)
+            evicted += accepted.evicted.map(\.name)
             if !reportEvicted(accepted) { applying.insert(.inputOutput) }
             standardOutput.flush()
         case .batchEnded: break
         }
     }
 
-    /// Returns what the batch has removed or quarantined, and forgets it.
-    private func takeRemoved() -> Removed {
-        defer { removed = Removed() }
-        return removed
+    /// Records what the batch has evicted and quarantined, and forgets it. The next run calls the hook as its user.
+    private func recordRemoved(by queue: OpenQueue) {
+        defer { (evicted, quarantined) = ([], []) }
+        queue.noteEvictions(evicted)
+        do throws(SpoolError) {
+            try queue.note(quarantined.map { .quarantined($0) })
+        } catch {
+            Messages.warning(error.description, hint: error.hint)
+        }
     }
 
     /// Reports a body file that cannot be used. Quarantine gets nothing: the file stays where it is.
@@ -198,19 +196,6 @@ final class AddReport {
                 JSONLine.write(AddResult(error: reason, source: place.source, line: place.line))
             }
         case .refused: preconditionFailure("the adder reports a refused operation as a refused value")
-        }
-    }
-}
-
-extension OpenQueue {
-    /// Adds what a batch did besides adding operations: files that it put into quarantine, and operations that made
-    /// room. The next run calls the hook, as its own user.
-    func record(_ removed: AddReport.Removed) {
-        noteEvictions(removed.evicted)
-        do throws(SpoolError) {
-            try note(removed.quarantined.map { .quarantined($0) })
-        } catch {
-            Messages.warning(error.description, hint: error.hint)
         }
     }
 }
