@@ -42,7 +42,8 @@ enum URLTemplateSyntax {
         if authority.begins(with: "[") { return nil }
         let host = authority.upTo(":")
         if host.isEmpty { return Problem(reason: "has no host") }
-        guard host.utf8.allSatisfy({ isHostByte($0) }) else {
+        // Admits letters of every script; `Origin` decides which are valid.
+        guard host.utf8.allSatisfy({ $0.isIdentifierByte || $0 == UInt8(ascii: ".") || $0 >= 0x80 }) else {
             return Problem(reason: "has an invalid host: \(quote(String(host)))", hint: "letters, digits, '-' and '.'")
         }
         if host.endIndex < authority.endIndex {
@@ -99,17 +100,6 @@ enum URLTemplateSyntax {
             }
         }
         return nil
-    }
-
-    /// Returns whether a byte may be part of a host. Admits letters of every script; `Origin` decides which are valid.
-    private static func isHostByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            0x80...:
-            true
-        default: false
-        }
     }
 }
 

@@ -22,10 +22,5 @@ package func shellQuoted(_ text: String) -> String {
 
 /// Returns whether a shell takes the byte unchanged, wherever it stands in a word.
 private func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"):
-        true
-    default: "/._-:@%+,=".utf8.contains(byte)
-    }
+    byte.isIdentifierByte || "/.:@%+,=".utf8.contains(byte)
 }

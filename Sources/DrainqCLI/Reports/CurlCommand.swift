@@ -152,8 +152,9 @@ struct CurlCommand {
     }
 
     private mutating func variable(_ name: String, _ escape: Escape) -> String {
-        var variable = String(decoding: name.utf8.map { $0.isVariableByte ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
-        if variable.utf8.first.map({ (0x30...0x39).contains($0) }) ?? true { variable = "_" + variable }
+        let isPart: (UInt8) -> Bool = { $0.isIdentifierByte && $0 != UInt8(ascii: "-") }
+        var variable = String(decoding: name.utf8.map { isPart($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
+        if variable.utf8.first?.isDigit ?? true { variable = "_" + variable }
         variable += escape.suffix
         while let other = variables[variable], other != Self.meaning(name, escape) { variable += "_" }
         variables[variable] = Self.meaning(name, escape)
@@ -161,15 +162,4 @@ struct CurlCommand {
     }
 
     private static func meaning(_ name: String, _ escape: Escape) -> String { "the secret \(name)\(escape.words)" }
-}
-
-extension UInt8 {
-    fileprivate var isVariableByte: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x30...0x39,
-            UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
 }

@@ -56,7 +56,7 @@ package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible
 extension UInt8 {
     /// Whether the byte is one of `A-Z a-z 0-9 _ -`. Branch-free: a million names have 36 such bytes each, letters and
     /// digits by chance, so a branch between the halves of the table is unpredictable.
-    var isIdentifierByte: Bool {
+    package var isIdentifierByte: Bool {
         let low: UInt64 = 0x03FF_2000_0000_0000 &>> UInt64(self & 63)
         let high: UInt64 = 0x07FF_FFFE_87FF_FFFE &>> UInt64(self & 63)
         return self < 128 && (self &>> 6 == 0 ? low : high) & 1 == 1
