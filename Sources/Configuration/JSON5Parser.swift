@@ -54,22 +54,9 @@ struct JSON5Parser {
     }
 
     private static func firstInvalidPosition(in bytes: [UInt8]) -> SourcePosition {
-        var position = SourcePosition(line: 1, column: 1)
-        var decoder = UTF8()
-        var iterator = bytes.makeIterator()
-        var isAfterCR = false
-        while case .scalarValue(let scalar) = decoder.decode(&iterator) {
-            if scalar == "\n", isAfterCR {
-                // The second half of a line end.
-            } else if scalar == "\n" || scalar == "\r" {
-                position.line += 1
-                position.column = 1
-            } else {
-                position.column += 1
-            }
-            isAfterCR = scalar == "\r"
-        }
-        return position
+        var (decoder, iterator, text) = (UTF8(), bytes.makeIterator(), [Unicode.Scalar]())
+        while case .scalarValue(let scalar) = decoder.decode(&iterator) { text.append(scalar) }
+        return JSON5Parser(text: text).position(of: text.count)
     }
 
     private func error(_ reason: String, at offset: Int? = nil, hint: String? = nil) -> JSON5SyntaxError {
