@@ -98,12 +98,9 @@ struct SecretFile {
             let descriptor = open(path.rawCString, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
             guard descriptor >= 0 else { throw defect(Errno(errno)) }
             let lock = Lock(descriptor: descriptor)
-            while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-                guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < end else {
-                    lock.release()
-                    throw SecretDefect(place: "'\(path)'", reason: "another process is using", delay: .zero)
-                }
-                poll(nil, 0, 20)
+            if !lockFile(descriptor, until: end) {
+                lock.release()
+                throw SecretDefect(place: "'\(path)'", reason: "another process is using", delay: .zero)
             }
             var (locked, present) = (stat(), stat())
             if fstat(descriptor, &locked) == 0, stat(path.rawCString, &present) != 0 || present.st_ino == locked.st_ino

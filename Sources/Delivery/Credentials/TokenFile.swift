@@ -22,7 +22,7 @@ struct TokenFile: ~Copyable {
         guard file >= 0 else { return nil }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
-            status.st_mode & 0o077 == 0, status.st_nlink == 1, Self.lock(file, patience)
+            status.st_mode & 0o077 == 0, status.st_nlink == 1, lockFile(file, until: .now + patience)
         else {
             close(file)
             return nil
@@ -33,15 +33,6 @@ struct TokenFile: ~Copyable {
     deinit {
         // Closing releases the lock.
         close(descriptor)
-    }
-
-    private static func lock(_ file: Int32, _ patience: Duration) -> Bool {
-        let end = ContinuousClock.now + patience
-        while flock(file, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < end else { return false }
-            poll(nil, 0, 20)
-        }
-        return true
     }
 
     /// Returns the token and its remaining lifetime; `nil` if there is no valid token that was made from these
@@ -80,6 +71,15 @@ struct TokenFile: ~Copyable {
         let content = Array(text.utf8)
         if content.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) != content.count { forget() }
     }
+}
+
+/// Locks an open file. Returns false if another process keeps the lock until the time.
+func lockFile(_ file: Int32, until end: ContinuousClock.Instant) -> Bool {
+    while flock(file, LOCK_EX | LOCK_NB) != 0 {
+        guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < end else { return false }
+        poll(nil, 0, 20)
+    }
+    return true
 }
 
 /// The directory of this user's run-time files, which do not survive a restart of the machine.
