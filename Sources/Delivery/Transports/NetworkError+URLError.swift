@@ -33,7 +33,10 @@ extension NetworkError {
     /// Names the error by libcurl's message, from URLSession or from libcurl itself; `nil` if no row fits.
     init?(errorMessage message: String) {
         let words = message.lowercased()
-        guard let row = Self.byWords.first(where: { row in row.words.allSatisfy(words.contains) }) else { return nil }
+        let row = Self.byWords.first { row in
+            row.messages.contains { $0.utf8.split(separator: " & ".utf8).allSatisfy { words.utf8.contains($0) } }
+        }
+        guard let row else { return nil }
         self = row.name
     }
 
@@ -51,60 +54,41 @@ extension NetworkError {
         306: .proxy, 307: .proxy, 310: .proxy, 311: .proxy,
     ]
 
-    /// Parts of libcurl's messages (7.88 and later, OpenSSL and GnuTLS) in lower case. The first fitting row decides.
-    private static let byWords: [(words: [String], name: NetworkError)] = [
-        (["resolve proxy"], .proxy),
-        (["proxy connect"], .proxy),
-        (["connect tunnel"], .proxy),
-        (["response", "from proxy"], .proxy),
-        (["could not resolve host"], .dns),
-        (["failed to resolve"], .dns),
-        (["resolving timed out"], .dns),
-        (["connection timed out", "failed to connect"], .connectTimeout),
-        (["connection timeout", "failed to connect"], .connectTimeout),
-        (["timeout was reached", "failed to connect"], .connectTimeout),
-        (["network is unreachable"], .unreachable),
-        (["no route to host"], .unreachable),
-        (["host is unreachable"], .unreachable),
-        (["failed to connect"], .refused),
-        (["couldn't connect"], .refused),
-        (["could not connect"], .refused),
-        (["connection refused"], .refused),
-        (["empty reply"], .emptyAnswer),
+    /// Parts of libcurl's messages (7.88 and later, OpenSSL and GnuTLS) in lower case, by the name of their error; `&`
+    /// joins parts of one message. The first fitting row decides.
+    private static let byWords: [(name: NetworkError, messages: [String])] = [
+        (.proxy, ["resolve proxy", "proxy connect", "connect tunnel", "response & from proxy"]),
+        (.dns, ["could not resolve host", "failed to resolve", "resolving timed out"]),
+        (
+            .connectTimeout,
+            [
+                "connection timed out & failed to connect", "connection timeout & failed to connect",
+                "timeout was reached & failed to connect",
+            ]
+        ),
+        (.unreachable, ["network is unreachable", "no route to host", "host is unreachable"]),
+        (.refused, ["failed to connect", "couldn't connect", "could not connect", "connection refused"]),
+        (.emptyAnswer, ["empty reply"]),
         // Lost connections, with or without TLS. `tls` is for errors of trust and protocol, which a person must repair.
-        (["bytes remaining to read"], .truncated),
-        (["outstanding read data"], .truncated),
-        (["partial file"], .truncated),
-        (["connection reset"], .reset),
-        (["connection was reset"], .reset),
-        (["connection died"], .reset),
-        (["broken pipe"], .reset),
-        (["unexpected eof while reading"], .reset),
-        (["syscall"], .reset),
-        (["non-properly terminated"], .reset),
-        (["recv failure"], .reset),
-        (["send failure"], .reset),
-        (["failure when receiving data"], .reset),
-        (["failed sending data"], .reset),
-        (["ssl_read", "alert"], .tls),
-        (["ssl_read"], .reset),
-        (["ssl_write"], .reset),
-        (["ssl"], .tls),
-        (["tls"], .tls),
-        (["certificate"], .tls),
-        (["header"], .malformedAnswer),
-        (["http/0.9"], .malformedAnswer),
-        (["chunk"], .malformedAnswer),
-        (["weird server reply"], .malformedAnswer),
-        (["unsupported http"], .malformedAnswer),
-        (["unsupported response code"], .malformedAnswer),
-        (["http version"], .malformedAnswer),
-        (["content-length"], .malformedAnswer),
-        (["content encoding"], .malformedAnswer),
-        (["content-encoding"], .malformedAnswer),
-        (["transfer encoding"], .malformedAnswer),
-        (["transfer-encoding"], .malformedAnswer),
-        (["incorrect data check"], .malformedAnswer),
-        (["there's no response"], .malformedAnswer),
+        (.truncated, ["bytes remaining to read", "outstanding read data", "partial file"]),
+        (
+            .reset,
+            [
+                "connection reset", "connection was reset", "connection died", "broken pipe",
+                "unexpected eof while reading", "syscall", "non-properly terminated", "recv failure", "send failure",
+                "failure when receiving data", "failed sending data",
+            ]
+        ),
+        (.tls, ["ssl_read & alert"]),
+        (.reset, ["ssl_read", "ssl_write"]),
+        (.tls, ["ssl", "tls", "certificate"]),
+        (
+            .malformedAnswer,
+            [
+                "header", "http/0.9", "chunk", "weird server reply", "unsupported http", "unsupported response code",
+                "http version", "content-length", "content encoding", "content-encoding", "transfer encoding",
+                "transfer-encoding", "incorrect data check", "there's no response",
+            ]
+        ),
     ]
 }
