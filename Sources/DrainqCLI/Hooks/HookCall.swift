@@ -21,15 +21,12 @@ struct HookCall {
     }
 
     /// A kept answer as `show --json` prints it, with the id of its operation.
-    struct Answer: Encodable {
+    struct Answer: JSONObject {
         var id: String
         var answer: KeptAnswer
 
-        func encode(to encoder: any Encoder) throws {
-            try answer.encode(to: encoder)
-            var container = encoder.container(keyedBy: JSONName.self)
-            try container.encode(id, forKey: "id")
-        }
+        static let fields: [JSONField<Answer>] =
+            KeptAnswer.fields.map { $0.of(\.answer) } + [.field("id", .text, "its operation", \.id)]
     }
 
     /// The longest time that a run waits for a hook.

@@ -115,24 +115,14 @@ struct CurlCommand {
     // MARK: - Words
 
     /// The way in which a secret is escaped for its place.
-    private enum Escape {
-        case plain, url, json
+    private struct Escape: Equatable {
+        /// The end of the variable's name, and of the words for the secret.
+        var suffix = ""
+        var words = ""
 
-        var suffix: String {
-            switch self {
-            case .plain: ""
-            case .url: "_encoded"
-            case .json: "_escaped"
-            }
-        }
-
-        var words: String {
-            switch self {
-            case .plain: ""
-            case .url: ", percent-encoded"
-            case .json: ", escaped as in a JSON string"
-            }
-        }
+        static let plain = Escape()
+        static let url = Escape(suffix: "_encoded", words: ", percent-encoded")
+        static let json = Escape(suffix: "_escaped", words: ", escaped as in a JSON string")
     }
 
     /// Returns a text as one word of a shell, with variables in place of secrets.
