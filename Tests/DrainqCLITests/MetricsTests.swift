@@ -222,3 +222,16 @@ struct MetricsTests {
         #expect(try decoded(older).delivered == 7)
     }
 }
+
+extension MetricFamily {
+    /// The labels besides `queue`, which every metric has.
+    var labels: [String] {
+        switch self {
+        case .operations: ["state", "destination"]
+        case .closed: ["destination", "reason"]
+        case .runs: ["exit_status"]
+        case .oldest, .nextDue, .lastSuccess, .downSince, .trouble, .unsent: ["destination"]
+        default: kind == .counter && self != .quarantined ? ["destination"] : []
+        }
+    }
+}

@@ -9,16 +9,12 @@ struct MetricFamily: Hashable, Sendable {
 
     var name: String
     var kind: Kind
-    /// The labels besides `queue`, which every metric has.
-    var labels: [String]
     /// The description: one sentence.
     var help: String
 
-    private init(_ name: String, _ kind: Kind, by labels: [String] = [], _ help: String) {
+    private init(_ name: String, _ kind: Kind, _ help: String) {
         self.name = "drainq_" + name
-        self.kind = kind
-        self.labels = labels
-        self.help = help
+        (self.kind, self.help) = (kind, help)
     }
 
     /// All metrics, in the order of the exposition.
@@ -27,33 +23,31 @@ struct MetricFamily: Hashable, Sendable {
         + Counters.Count.allCases.map(counter)
         + [quarantined, runs, lastRun, runInterval, lastRunDuration, lastRunStatus, written]
 
-    static let operations = MetricFamily(
-        "operations", .gauge, by: ["state", "destination"], "Operations in the queue by state and destination.")
+    static let operations = MetricFamily("operations", .gauge, "Operations in the queue by state and destination.")
     static let due = MetricFamily("due_operations", .gauge, "Operations that are due; a paused queue has none.")
     static let oldest = MetricFamily(
-        "oldest_operation_timestamp_seconds", .gauge, by: ["destination"],
+        "oldest_operation_timestamp_seconds", .gauge,
         "The creation time of the oldest operation that waits or is in flight; its age is the time minus this.")
     static let nextDue = MetricFamily(
-        "next_due_timestamp_seconds", .gauge, by: ["destination"],
+        "next_due_timestamp_seconds", .gauge,
         "When the next operation is due, by its own time and that of its destination.")
     static let lastSuccess = MetricFamily(
-        "last_success_timestamp_seconds", .gauge, by: ["destination"], "When the last operation was delivered there.")
+        "last_success_timestamp_seconds", .gauge, "When the last operation was delivered there.")
     static let closed = MetricFamily(
-        "destination_closed", .gauge, by: ["destination", "reason"],
+        "destination_closed", .gauge,
         "Whether the destination is blocked, 1 or 0, by reason: held, paused, circuit-breaker, or retry-after.")
     static let downSince = MetricFamily(
-        "down_since_timestamp_seconds", .gauge, by: ["destination"],
+        "down_since_timestamp_seconds", .gauge,
         "When the first attempt since the last delivery was no delivery; only of destinations that are down.")
     static let trouble = MetricFamily(
-        "destination_in_trouble", .gauge, by: ["destination"],
+        "destination_in_trouble", .gauge,
         "Whether the destination is held, or takes nothing for 15 minutes whatever it answers, 1 or 0.")
     static let unsent = MetricFamily(
-        "unsent_operations", .gauge, by: ["destination"],
-        "Operations that are due since before runs that came and did not send them.")
+        "unsent_operations", .gauge, "Operations that are due since before runs that came and did not send them.")
     static let paused = MetricFamily("paused", .gauge, "Whether the whole queue is paused, 1 or 0.")
     static let quarantined = MetricFamily(
         "quarantined_total", .counter, "Files that went into quarantine because they are not operations.")
-    static let runs = MetricFamily("runs_total", .counter, by: ["exit_status"], "Runs with work, by exit status.")
+    static let runs = MetricFamily("runs_total", .counter, "Runs with work, by exit status.")
     static let lastRun = MetricFamily(
         "last_run_timestamp_seconds", .gauge, "When the last run was at the queue, also one without work.")
     static let runInterval = MetricFamily(
@@ -67,6 +61,6 @@ struct MetricFamily: Hashable, Sendable {
         "exposition_timestamp_seconds", .gauge, "When these metrics were made: of a text file, by the last run.")
 
     static func counter(_ count: Counters.Count) -> MetricFamily {
-        MetricFamily("\(count.rawValue)_total", .counter, by: ["destination"], count.meaning)
+        MetricFamily("\(count.rawValue)_total", .counter, count.meaning)
     }
 }
