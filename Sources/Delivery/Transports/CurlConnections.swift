@@ -103,12 +103,6 @@ struct CurlConnections {
         resting.removeAll { $0.origin === origin }
     }
 
-    /// Notes that a server has closed a kept connection under a request. Without TLS, where a new connection costs
-    /// little, keeps none of the origin's connections: some servers close each a few milliseconds after an answer.
-    mutating func noteLoss(of origin: Origin) {
-        if origin.isPlain { noteStray(of: origin) }
-    }
-
     /// Returns the cache for a request, and the socket last used in it; `nil` if libcurl is to choose: over HTTP/2,
     /// whose answers name their requests, before the version is known, and for a fresh connection.
     mutating func take(

@@ -146,7 +146,10 @@ package final class CurlTransport: AgentTransport {
                 ccurl_multi_remove(multi, handle)
                 add(transfer)
             } else {
-                if transfer.hasLostKeptConnection(code) { connections.noteLoss(of: transfer.origin) }
+                // Some servers close each a few milliseconds after an answer. Without TLS a new one is cheap.
+                if transfer.origin.isPlain, transfer.hasLostKeptConnection(code) {
+                    connections.noteStray(of: transfer.origin)
+                }
                 end(transfer.ticket, transfer.result(code), isRegular: code == 0)
             }
         }

@@ -9,8 +9,9 @@ struct NamedPlace: Hashable, Sendable {
 
     /// The place that this command line names.
     fileprivate static let current = Mutex(NamedPlace())
-    /// The queue of commands that are read elsewhere, in the task that makes them.
-    @TaskLocal fileprivate static var queueElsewhere: String?
+    /// The queue of commands that are read elsewhere, and so name it and the configuration by their full paths, in the
+    /// task that makes them.
+    @TaskLocal static var queueElsewhere: String?
 
     /// The options that name the place.
     fileprivate var options: [String] {
@@ -29,11 +30,6 @@ func nameInCommands(_ place: NamedPlace) { NamedPlace.current.withLock { $0 = pl
 
 /// Lets commands in messages name the queue and the configuration by their full paths.
 func nameInCommandsElsewhere(queue: String) { NamedPlace.current.withLock { $0 = $0.elsewhere(queue) } }
-
-/// Does the work with commands that name the queue and the configuration by their full paths.
-func namingQueueInCommands<Result>(_ queue: String, _ work: () throws -> Result) rethrows -> Result {
-    try NamedPlace.$queueElsewhere.withValue(queue, operation: work)
-}
 
 /// Returns a command for a message, ready to paste into a shell: the command names the queue and the configuration if
 /// this command line does. No word has quotes, so that the command can stand in quotes.

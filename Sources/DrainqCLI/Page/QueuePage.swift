@@ -85,7 +85,7 @@ struct QueuePage {
 
     var html: String {
         // The page is made whole with the queue's full path in its commands.
-        namingQueueInCommands(path) { page.source }
+        NamedPlace.$queueElsewhere.withValue(path) { page.source }
     }
 
     private var page: HTML {
