@@ -10,20 +10,15 @@ struct SendResult: JSONObject {
     /// The answer's body, or the part of it that `--select` names.
     var answer: [UInt8]?
 
-    static let fields: [JSONField<SendResult>] = [
-        .maybe("id", .text, "the operation", \.id?.description),
-        .maybe(
-            "outcome", .word(["delivered", "queued", "deferred", "failed"]),
-            "the outcome; deferred if it is not queued: with --no-queue, or while another process sends its id",
-            \.outcome),
-        .maybe("status", .count, "the status of the answer", \.record?.status),
-        .maybe("rule", .text, "the rule that decided", \.record?.rule),
-        .maybe("error", .text, "the reason why it was not delivered") { $0.error ?? $0.record?.error },
-        .maybe("answer", .text, "the body of the answer, or with --select that part of it, if it is UTF-8", \.text),
-        .maybe("answerBase64", .text, "the body of the answer, if it is not UTF-8") {
-            $0.text == nil ? $0.answer.map { Base64.encode($0) } : nil
-        },
-    ]
-
-    private var text: String? { answer.flatMap { String(validating: $0, as: UTF8.self) } }
+    static let fields: [JSONField<SendResult>] =
+        [
+            .maybe("id", .text, "the operation", \.id?.description),
+            .maybe(
+                "outcome", .word(["delivered", "queued", "deferred", "failed"]),
+                "the outcome; deferred if it is not queued: with --no-queue, or while another process sends its id",
+                \.outcome),
+            .maybe("status", .count, "the status of the answer", \.record?.status),
+            .maybe("rule", .text, "the rule that decided", \.record?.rule),
+            .maybe("error", .text, "the reason why it was not delivered") { $0.error ?? $0.record?.error },
+        ] + JSONField.bytes("answer", "the body of the answer, or the selected part of it", \.answer)
 }
