@@ -11,9 +11,8 @@ extension NamedTarget {
     }
 }
 
-/// Returns the names among the operands, each once. `-` reads names from standard input, one a line: text, or NDJSON
-/// objects as `list` prints them. Throws if standard input cannot be read to its end, or has no name: the command
-/// before it in a pipeline may have failed.
+/// Returns the names among the operands, each once. `-` reads names or NDJSON objects of `list` from standard input.
+/// Throws if it cannot be read to its end, or has no name: the command before it in a pipeline may have failed.
 func namedTargets(_ operands: [String]) throws -> [NamedTarget] {
     var seen: Set<NamedTarget> = []
     return try operands.flatMap { $0 == "-" ? try namesOnStandardInput() : [try target($0)] }
@@ -72,8 +71,8 @@ extension String {
         return String(kept[..<(kept.lastIndex { !$0.isWhitespace }.map(kept.index(after:)) ?? kept.startIndex)])
     }
 
-    /// The text without the quotation marks that `jq` leaves around a string.
-    fileprivate var unquoted: String {
+    /// The text without the quotation marks around a string, as `jq` and structured fields (RFC 8941 §3.3.3) have it.
+    var unquoted: String {
         utf8.count >= 2 && hasPrefix("\"") && hasSuffix("\"") ? String(dropFirst().dropLast()) : self
     }
 }

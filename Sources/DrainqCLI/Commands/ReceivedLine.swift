@@ -47,12 +47,7 @@ struct ReceivedLine {
         return "{\(members.joined(separator: ","))\(Self.version)}"
     }
 
-    /// The Idempotency-Key without the quotation marks of a structured field (RFC 8941 §3.3.3).
-    private static func key(of request: ReceivedRequest) -> String? {
-        guard let value = request.header("Idempotency-Key") else { return nil }
-        return value.count >= 2 && value.hasPrefix("\"") && value.hasSuffix("\"")
-            ? String(value.dropFirst().dropLast()) : value
-    }
+    private static func key(of request: ReceivedRequest) -> String? { request.header("Idempotency-Key")?.unquoted }
 
     /// Returns a body as one line of JSON: as received if it is JSON, else as a string if it is text, else in base64.
     static func value(of body: [UInt8]) -> String {
