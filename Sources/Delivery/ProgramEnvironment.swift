@@ -62,9 +62,7 @@ package struct ProgramEnvironment: Hashable, Sendable {
     ]
 }
 
-/// Variables may be credentials, such as a proxy's password: descriptions show only their names.
-extension ProgramEnvironment: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+/// Shows only the names: variables may be credentials, such as a proxy's password.
+extension ProgramEnvironment: Confidential {
     package var description: String { "ProgramEnvironment(\(values.keys.sorted().joined(separator: ", ")))" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

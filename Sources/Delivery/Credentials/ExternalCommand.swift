@@ -86,9 +86,7 @@ package struct ExternalCommandResult: Sendable {
     }
 }
 
-/// The output of a program may be a secret, so no description shows it.
-extension ExternalCommandResult: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+/// Shows no output of a program, which may be a secret.
+extension ExternalCommandResult: Confidential {
     package var description: String { "\(failure ?? "succeeded"), \(output.count) bytes of output" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

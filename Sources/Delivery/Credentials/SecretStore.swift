@@ -290,9 +290,7 @@ package final class SecretStore: @unchecked Sendable {
     private static let shortestLifetime: Duration = .seconds(1)
 }
 
-/// The store and its content are secret, the environment too: its description has only the names of secrets.
-extension SecretStore: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+/// The content is secret, and the environment too: shows only the names of secrets.
+extension SecretStore: Confidential {
     package var description: String { "SecretStore(\(sources.keys.sorted().joined(separator: ", ")))" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -169,9 +169,7 @@ package struct Redaction: Sendable {
     }
 }
 
-/// Descriptions, dumps and debuggers show only whether there are secrets.
-extension Redaction: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+/// Shows only whether there are secrets.
+extension Redaction: Confidential {
     package var description: String { needles.isEmpty ? "Redaction(none)" : "Redaction" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -130,12 +130,10 @@ package struct BodyFile: Hashable, Sendable {
     }
 }
 
-/// Shows no header values and no query, which may contain secrets, also in a dump and in a debugger.
-extension OutgoingRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+/// Shows no header values and no query, which may contain secrets.
+extension OutgoingRequest: Confidential {
     package var description: String {
         let names = headers.map(\.name).joined(separator: ", ")
         return "\(method) \(url.upTo("?")) (\(names); \(bodyLength ?? 0) bytes)"
     }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

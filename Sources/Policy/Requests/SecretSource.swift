@@ -63,12 +63,10 @@ package struct SecretValues: Sendable {
     package static let none = SecretValues()
 }
 
-/// Shows only names and reasons, also in a dump and in a debugger.
-extension SecretValues: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+/// Shows only names and reasons.
+extension SecretValues: Confidential {
     package var description: String {
         let reasons = failures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
         return "SecretValues(\((values.keys.sorted() + reasons).joined(separator: ", ")))"
     }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
