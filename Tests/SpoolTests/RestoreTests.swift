@@ -187,6 +187,41 @@ struct RestoreTests {
         }
     }
 
+    @Test func `a replacement keeps the records of attempts that a run has made since the export`() throws {
+        let queue = try TemporaryQueue()
+        let open = try queue.open()
+        let entry = try queue.add(["x"])[0]
+        let exported = try #require(try open.portable(entry)).get()
+        let run = try open.beginRun(now: TemporaryQueue.now)
+        let claim = try #require(try run.claim(entry))
+        _ = try run.settle(claim, as: .failed(countsAttempt: true), record: TemporaryQueue.record(.failed))
+        run.haveTold()
+        try run.end()
+        var control = AdmissionControl(Limits())
+        let accepted = try open.accept(TemporaryQueue.portable([exported]), within: &control, replacing: true)
+        #expect(accepted.replaced.map(\.state) == [.failed])
+        let kept = try #require(try open.portable(accepted.replaced[0])).get()
+        #expect(kept.attempts == [TemporaryQueue.record(.failed)])
+    }
+
+    @Test func `import does not replace a failed operation that its run may take back`() throws {
+        let queue = try TemporaryQueue()
+        let open = try queue.open()
+        let entry = try queue.add(["x"])[0]
+        let exported = try #require(try open.portable(entry)).get()
+        let run = try open.beginRun(now: TemporaryQueue.now)
+        let claim = try #require(try run.claim(entry))
+        let disposal = SpoolRun.Disposal(claim, .failed(countsAttempt: true), record: TemporaryQueue.record(.failed))
+        _ = try run.withhold(disposal, now: TemporaryQueue.now)
+        func replace() throws -> [Acceptance] {
+            var control = AdmissionControl(Limits())
+            return try open.accept(TemporaryQueue.portable([exported]), within: &control, replacing: true).results
+        }
+        #expect(try replace() == [.inFlight])
+        run.endWithholding(claim)
+        #expect(try replace().count { $0 == .inFlight } == 0)
+    }
+
     /// Whether an operation has the content of its replacement, under an idempotency key of its own.
     private func isEdited(_ entry: Entry, to new: PortableOperation, _ queue: TemporaryQueue) throws -> Bool {
         guard case .operation(let stored)? = try queue.open().read(entry) else { return false }

@@ -137,20 +137,19 @@ package struct AdmissionControl {
         }
     }
 
-    /// Counts in an operation that takes the place of a queued operation, or returns why it cannot. The replaced
-    /// operation makes room, and its replacement stays in the batch.
+    /// Counts in an operation that takes the place of a queued operation of these bytes, or returns why it cannot. The
+    /// replaced operation makes room, and its replacement stays in the batch.
     mutating func admit(
-        _ submission: Submission, replacing old: Entry, _ queue: SpoolDirectory
+        _ submission: Submission, replacing old: Entry, of bytes: Int, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
         if let difference = submission.objection(toReplacing: old) { return .failure(.defect(difference)) }
         if let refusal = try objection(to: submission, queue) { return .failure(refusal) }
         var file = submission.file
         file.entry = old
-        file.replaces = true
-        let size = file.waits ? try queue.size(of: old) ?? 0 : 0
-        if file.waits { room.countReplaced(old.name, size, by: 1) }
+        file.replaces = bytes
+        if file.waits { room.countReplaced(old.name, bytes, by: 1) }
         guard let limit = try makeRoom(for: file, isCandidate: false, queue) else { return .success(file) }
-        if file.waits { room.countReplaced(old.name, size, by: -1) }
+        if file.waits { room.countReplaced(old.name, bytes, by: -1) }
         return .failure(.limit(limit))
     }
 

@@ -35,6 +35,8 @@ extension SpoolDirectory {
         _ submissions: [Submission], _ found: [OperationID: Entry], within control: inout AdmissionControl,
         _ durable: Bool, _ allOrNone: Bool, _ replacing: Bool, _ keep: ([Submission], [Acceptance]) -> Void
     ) throws(SpoolError) -> Accepted {
+        var found = found
+        if replacing { for entry in try withRuns(Array(found.values)) { found[entry.name.id] = entry } }
         let existing = try replacing ? [:] : existing(among: found, durable: durable)
         var isDone = false
         defer { control.endBatch(isDone: isDone, in: self) }
@@ -54,21 +56,20 @@ extension SpoolDirectory {
                 results.append(Acceptance(existing))
                 continue
             }
-            let replaced = replacing ? found[id] : nil
-            if replacing, replaced == nil {
-                results.append(.isGone)
-                continue
-            }
-            if replaced?.state == .claimed {
-                results.append(.inFlight)
-                continue
-            }
-            let admission =
-                if let replaced {
-                    try control.admit(try keyed(submission, replacing: replaced), replacing: replaced, self)
-                } else {
-                    try control.admit(&submissions[index], isCandidate: true, self)
+            let admission: Result<IncomingFile, AdmissionRefusal>
+            if replacing {
+                guard let replaced = found[id] else {
+                    results.append(.isGone)
+                    continue
                 }
+                guard !replaced.isInFlight, let (edited, bytes) = try edit(submission, replacing: replaced) else {
+                    results.append(.inFlight)
+                    continue
+                }
+                admission = try control.admit(edited, replacing: replaced, of: bytes, self)
+            } else {
+                admission = try control.admit(&submissions[index], isCandidate: true, self)
+            }
             switch admission {
             case .failure(.limit(let limit)): results.append(.rejected(limit))
             case .failure(.defect(let reason)): results.append(.refused(reason))
@@ -98,7 +99,7 @@ extension SpoolDirectory {
                 }
                 return accepted
             }
-            for (number, (index, file)) in taken.enumerated() where file.replaces {
+            for (number, (index, file)) in taken.enumerated() where file.replaces != nil {
                 if unreplaced.contains(number) {
                     accepted.results[index] = .inFlight
                 } else {

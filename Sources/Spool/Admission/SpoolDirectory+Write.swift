@@ -34,7 +34,7 @@ extension SpoolDirectory {
         _ files: [IncomingFile], durable: Bool, allOrNone: Bool, claimedBy claimer: SpoolRun? = nil,
         insteadOf old: QueuePath? = nil
     ) throws(SpoolError) -> Unpublished {
-        guard files.contains(where: \.replaces) else {
+        guard files.contains(where: { $0.replaces != nil }) else {
             let scratch = try ScratchDirectory(self)
             return try publish(
                 files, scratch, replacedBy: nil, claimedBy: claimer, durable: durable, allOrNone: allOrNone, old)
@@ -72,7 +72,7 @@ extension SpoolDirectory {
             }
             let target = claimer?.path(of: file.entry.name) ?? QueuePath(file.entry.path)
             moves.append(
-                CommittedBatch.Move(from: temporary, to: target, replaces: file.replaces))
+                CommittedBatch.Move(from: temporary, to: target, replaces: file.replaces != nil))
         }
         // `root` was opened before the files were written, so syncfs reports an error in writing any of them back.
         if durable, grouped { try attempt("sync", QueuePath(".")) { () throws(Errno) in try system.syncfs(root) } }
@@ -169,17 +169,23 @@ package struct Withdrawal: ~Copyable {
 
 extension SpoolRun {
     /// Row N, D → C for the operations that files replace: each claim becomes the target of its file. Returns the
-    /// numbers of the files whose operations another process has claimed or moved.
+    /// numbers of the files whose operations another process has claimed, moved or attempted: records only add bytes.
     fileprivate func claim(
         _ files: [IncomingFile], _ moves: inout [CommittedBatch.Move]
     ) throws(SpoolError) -> [Int] {
         var missing: [Int] = []
-        for (index, file) in files.enumerated() where file.replaces {
+        for (index, file) in files.enumerated() where file.replaces != nil {
             switch file.entry.state {
             case .new, .deferred:
-                if let claim = try claim(file.entry) { moves[index].to = claim.path } else { missing.append(index) }
+                guard let claim = try claim(file.entry),
+                    try queue.status(claim.path, "look at")?.size == file.replaces
+                else {
+                    missing.append(index)
+                    continue
+                }
+                moves[index].to = claim.path
             case .claimed, .failed, .quarantine, .delivered:
-                if try queue.size(of: file.entry) == nil { missing.append(index) }
+                if try queue.size(of: file.entry) != file.replaces { missing.append(index) }
             }
         }
         return missing

@@ -101,14 +101,19 @@ package struct Submission: Sendable {
         content = .operation(operation, name)
     }
 
-    /// Returns the same operation with another idempotency key, after an edit.
-    func keyed(_ key: String?, _ edit: OperationHeader.Edit?) -> Submission {
+    /// Returns the same operation with another idempotency key, after an edit. It has the history of a queued operation
+    /// if there is one.
+    func keyed(
+        _ key: String?, _ edit: OperationHeader.Edit?, historyOf queued: PortableOperation? = nil
+    ) -> Submission {
         var keyed = self
         switch content {
         case .operation(var operation, let name):
             (operation.header.idempotencyKey, operation.header.edited) = (key, edit)
+            if let queued { operation.attempts = queued.attempts }
             keyed.content = .operation(operation, name)
-        case .portable(let operation): keyed.content = .portable(operation.keyed(key, edit))
+        case .portable(let operation):
+            keyed.content = .portable(operation.keyed(key, edit, historyOf: queued ?? operation))
         }
         return keyed
     }
@@ -174,8 +179,8 @@ package struct Submission: Sendable {
 struct IncomingFile {
     var entry: Entry
     var bytes: [UInt8]
-    /// Whether the file takes the place of the operation of this entry.
-    var replaces = false
+    /// The bytes of the entry's file that the file replaces, as it was read; `nil` if the file replaces none.
+    var replaces: Int?
     /// The length of the operation's body in bytes.
     var bodyLength: Int
     /// The length in bytes of the part after the body: its newline, and records of attempts.

@@ -52,14 +52,16 @@ package struct PortableOperation: Hashable, Sendable {
     func created(at time: Timestamp) -> PortableOperation {
         var (header, name) = (header, entry.name)
         (header.createdAt, name.createdAt) = (time, time)
-        return changed(header, name.asWritten)
+        return changed(header, name.asWritten, history)
     }
 
-    /// Returns the same operation with another idempotency key, after an edit.
-    func keyed(_ key: String?, _ edit: OperationHeader.Edit?) -> PortableOperation {
+    /// Returns the same operation with another idempotency key and the history of a queued operation, after an edit.
+    func keyed(
+        _ key: String?, _ edit: OperationHeader.Edit?, historyOf queued: PortableOperation
+    ) -> PortableOperation {
         var header = header
         (header.idempotencyKey, header.edited) = (key, edit)
-        return changed(header, entry.name)
+        return changed(header, entry.name, queued.history)
     }
 
     /// The records of its attempts.
@@ -68,8 +70,12 @@ package struct PortableOperation: Hashable, Sendable {
     /// The number of records of its attempts.
     var recordCount: Int { attempts.count }
 
-    private func changed(_ header: OperationHeader, _ name: EntryName) -> PortableOperation {
-        let history = file[parts.body.upperBound...].dropFirst()
+    /// The lines of its attempts.
+    private var history: ArraySlice<UInt8> { file[parts.body.upperBound...].dropFirst() }
+
+    private func changed(
+        _ header: OperationHeader, _ name: EntryName, _ history: ArraySlice<UInt8>
+    ) -> PortableOperation {
         let bytes = OperationFile.encode(Operation(header: header, body: body)) + history
         // A file that has been read can be read again with another time or key.
         guard let (written, parts) = try? OperationFile.split(bytes, file: entry.path) else { return self }
