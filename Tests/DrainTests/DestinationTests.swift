@@ -261,6 +261,29 @@ struct DestinationTests {
         #expect(marks() == ["2"])
     }
 
+    @Test func `after a 401 neither the refused secret nor the fresh one stands in the record`() throws {
+        let bench = try Bench()
+        var secret = "old-token-1"
+        bench.credentials.values = { _, _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.refresh = { _ in
+            secret = "new-token-2"
+            return true
+        }
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(1)
+        let body = Array("close old-token-1, it is open beside new-token-2".utf8)
+        let summary = try bench.run { request in
+            let isFresh = request.headers.contains { $0.value == "new-token-2" }
+            return .answer(AttemptReport.Answer(status: isFresh ? 400 : 401, body: body))
+        }
+        #expect(summary.failed == 1 && summary.attempts == 2)
+        let file = try String(
+            contentsOf: bench.directory.appending(
+                path: Entry(state: .failed, name: try #require(try bench.names(.failed).first)).path), encoding: .utf8)
+        #expect(file.contains("close [secret], it is open beside [secret]"))
+        #expect(!file.contains("token-1") && !file.contains("token-2"))
+    }
+
     @Test(arguments: [Outcome.deferred, .failed, .held])
     func `after a 401 the secret is refreshed, whatever outcome the route gives the status`(outcome: Outcome) throws {
         let bench = try Bench()

@@ -30,6 +30,16 @@ struct RedactionTests {
         #expect(Redaction(SecretValues(values: ["a": "abc"])).description == "Redaction(none)")
     }
 
+    @Test func `joined redactions replace the secrets of both, the longest first`() {
+        let (old, new) = (SecretValues(values: ["a": "token"]), SecretValues(values: ["a": "token-two"]))
+        for joined in [Redaction(old).joined(with: Redaction(new)), Redaction(new).joined(with: Redaction(old))] {
+            #expect(redacted("token, token-two; dG9rZW4=", joined) == "[secret], [secret]; [secret]")
+        }
+        for joined in [Redaction(old).joined(with: .none), Redaction.none.joined(with: Redaction(old))] {
+            #expect(redacted("token", joined) == "[secret]")
+        }
+    }
+
     @Test func `the beginning of a secret at the end of a cut answer is replaced too`() {
         #expect(redacted("you sent s3cret-tok") == "you sent [secret]")
         #expect(redacted("x s3cre") == "x [secret]")

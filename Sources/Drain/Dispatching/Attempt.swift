@@ -71,7 +71,7 @@ final class Attempt {
     var secrets = SecretValues.none
     /// The credentials in its request.
     var credentials = RequestCredentials.unknown
-    /// Redacts everything that the answer may echo.
+    /// Redacts everything that the answer may echo: the secrets of all requests of this run for its operations.
     var redaction = Redaction.none
     /// Its request, and the fields that the route's command gave for it, if the attempt has waited for them.
     var signature: Signature?

@@ -69,7 +69,8 @@ final class RequestSender {
             made = signature.made
             (attempt.signature, attempt.credentials) = (nil, made.credentials)
             try attempt.maker.finish(made, signed: try signature.fields.get())
-            (attempt.secrets, attempt.redaction) = (made.secrets, made.redaction)
+            // The answer may also echo the secrets of an earlier request for the operations.
+            (attempt.secrets, attempt.redaction) = (made.secrets, attempt.redaction.joined(with: made.redaction))
         } catch {
             return .failure(error)
         }

@@ -1,4 +1,5 @@
-/// The replacement of one request's secrets in text that comes back from its server, from a proxy or from the network.
+/// The replacement of the secrets of requests in text that comes back from the server, from a proxy or from the
+/// network.
 ///
 /// Finds a secret in capitals or small letters, percent-encoded, escaped as in JSON or HTML, in Base64 at any offset,
 /// and in up to three layers of these; also the decoded text of a Base64 secret, as in Basic authentication.
@@ -34,6 +35,10 @@ package struct Redaction: Sendable {
                 needles.insert(Needle(bytes: letters.map(Base64.inURLAlphabet).map(\.asciiLowercased), isBase64: true))
             }
         }
+        self.init(needles)
+    }
+
+    private init(_ needles: Set<Needle>) {
         self.needles = needles.sorted { $0.bytes.count > $1.bytes.count }
         var canBegin = [Bool](repeating: false, count: 256)
         let first = Set(needles.map { $0.bytes[0] })
@@ -41,6 +46,12 @@ package struct Redaction: Sendable {
             canBegin[Int(byte)] = true
         }
         self.canBegin = canBegin
+    }
+
+    /// Returns the redaction of these secrets and of others.
+    package func joined(with others: Redaction) -> Redaction {
+        if needles.isEmpty || needles == others.needles { return others }
+        return others.needles.isEmpty ? self : Redaction(Set(needles + others.needles))
     }
 
     /// The least length of a secret to replace. A shorter one stands in many words by chance: `e` would turn `here`
