@@ -73,6 +73,42 @@ struct QueueHealthTests {
         #expect(try bench.changes(.gap).map(\.since) == [last] && found(bench) == [.well])
     }
 
+    @Test func `a run that cannot begin, finds another run or dies is no sign that runs come`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run()
+        let last = try #require(try health(bench).runs.last(at: bench.now))
+        try bench.add(1)
+        bench.pass(.seconds(901))
+        try #require(chmod(bench.directory.path, 0o777) == 0)
+        #expect(throws: SpoolError.self) { try bench.run() }
+        try #require(chmod(bench.directory.path, 0o700) == 0)
+        #expect(try found(bench) == [.notRunning(since: last)])
+        do {
+            let other = try bench.spool.beginRun(now: bench.now)
+            #expect(try found(bench) == [.working])
+            #expect(try bench.run(RunOptions(failsIfBusy: true)).end == .busy)
+            bench.pass(.seconds(901))
+            #expect(try found(bench) == [.notRunning(since: last)])
+            withExtendedLifetime(other) {}
+        }
+        #expect(try found(bench) == [.notRunning(since: last)])
+        #expect(try bench.run().delivered == 1)
+        #expect(try bench.changes(.gap).map(\.since) == [last] && found(bench) == [.well])
+    }
+
+    @Test func `a run of a paused queue is a sign that runs come`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run()
+        try bench.spool.setPaused(true, by: "ada", at: bench.now)
+        bench.pass(.seconds(86_400))
+        #expect(try bench.run().end == .paused)
+        try bench.spool.setPaused(false)
+        try bench.add(1)
+        #expect(try found(bench) == [.well])
+    }
+
     @Test func `a run at work shows by its lock, and what a dead run has claimed is due`() throws {
         let bench = try Bench()
         try bench.add(1)

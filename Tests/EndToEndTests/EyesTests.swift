@@ -45,6 +45,21 @@ struct EyesTests {
         #expect(gone.status == 3 && gone.output.hasPrefix("DRAINQ UNKNOWN - "))
     }
 
+    @Test func `runs that end with 77 are no runs for a monitor`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(204)))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        try queue.run("add", input: "1")
+        try queue.run("run")
+        try setRuns(queue, secondsAgo: [4000, 4060, 4120])
+        try queue.run("add", input: "2")
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: queue.queue.path)
+        for _ in 0..<2 { #expect(try queue.run("run").status == 77) }
+        let check = try queue.run("status", "--check")
+        #expect(check.status == 2 && check.output.hasPrefix("DRAINQ CRITICAL - nobody runs this queue: no run for 1h "))
+        #expect(try queue.run("status").lines[1].contains("A run that cannot begin or is killed does not count"))
+    }
+
     @Test func `a broken configuration is named first, what is in the queue is shown, and cron is told once an hour`()
         throws
     {

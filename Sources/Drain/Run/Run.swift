@@ -17,10 +17,12 @@ package struct Run {
     }
 
     /// Runs, and returns the summary. Throws only before any attempt, if the queue cannot be read or claimed in.
+    ///
+    /// Notes the run at its end: a run that throws, dies, or leaves the queue to a busy one is no sign that runs come.
     package func callAsFunction() throws(SpoolError) -> RunSummary {
         let (spool, tally) = (parts.spool, parts.tally)
-        parts.noteRun()
         if try spool.isPaused {
+            parts.noteRun()
             tally.end(.paused)
             if parts.options.stay == .untilEmpty {
                 let pass = try plannedPass()
@@ -39,6 +41,7 @@ package struct Run {
             return tally.summary
         }
         try passes.attemptAll()
+        parts.noteRun()
         do throws(SpoolError) { try spoolRun.end() } catch { tally.endRun(because: error) }
         return passes.summary
     }

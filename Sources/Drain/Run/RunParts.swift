@@ -39,7 +39,7 @@ struct RunParts {
                 adapts: options.concurrency == .auto, rate: options.rate)
     }
 
-    /// Writes that a run is here now, and tells that none was for a while, if so.
+    /// Writes that a run ends now or is still at work, and tells that none was for a while, if so.
     func noteRun() {
         guard isRun else { return }
         let now = world.clock.now()

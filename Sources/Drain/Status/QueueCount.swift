@@ -54,6 +54,8 @@ package struct QueueCount {
     private let isPaused: Bool
     /// Whether a run is at work, by its lock.
     package var isAtWork: Bool { !runs.alive.isEmpty }
+    /// The time at which the last run at work began; `nil` without one.
+    var atWorkSince: Timestamp? { SpoolDirectory.lastStart(of: runs.alive) }
     /// The numbers of failed operations and files in quarantine that no operator's command has named.
     package private(set) var newFailed = 0
     package private(set) var newQuarantined = 0

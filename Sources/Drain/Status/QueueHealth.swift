@@ -13,9 +13,9 @@ package struct QueueHealth {
         /// Operations are due, and the last run came at a time that is ahead: the clock has been set back.
         case clockSetBack(from: Timestamp)
         case paused
-        /// Operations wait, and no run has ever come.
+        /// Operations wait, and no run has ever come to its end.
         case neverRun
-        /// Operations are due, and no run has come since.
+        /// Operations are due, and no run has come to its end since. A run that cannot begin or is killed does not.
         case notRunning(since: Timestamp)
         /// Operations are due, and the last run with work ended with an error before it sent anything.
         case failing
@@ -53,6 +53,8 @@ package struct QueueHealth {
     package var isFailing = false
     /// Whether a run is at work.
     package var isAtWork = false
+    /// The time at which the last run at work began; `nil` without one.
+    private var atWorkSince: Timestamp?
     /// The time of creation of the oldest operation that waits or is in flight.
     package var oldest: Timestamp?
     package var heldAlone = 0
@@ -94,7 +96,7 @@ package struct QueueHealth {
         }
         quarantineReason = count.quarantineReason
         runs = try spool.runTimes()
-        (due, isAtWork) = (count.due, count.isAtWork)
+        (due, isAtWork, atWorkSince) = (count.due, count.isAtWork, count.atWorkSince)
         let last = try StateFile.lastRun.read(RunCounts.self, in: spool)
         isFailing = last.map { $0.inputOutputErrors > 0 && $0.attempts == 0 && $0.delivered == 0 } ?? false
         // The next run writes its time into a damaged file, and one time is enough.
@@ -123,7 +125,7 @@ package struct QueueHealth {
         var findings: [Finding] = []
         if !unreadable.isEmpty { findings.append(.unreadable(unreadable)) }
         if pause != nil { findings.append(.paused) }
-        if due > 0, pause == nil {
+        if due > 0, pause == nil, atWorkSince.map({ at - $0 > runs.patience(at: at) }) ?? true {
             if let last = runs.last(at: at) {
                 if runs.areMissing(at: at) { findings.append(.notRunning(since: last)) }
             } else if let ahead = runs.times.last {

@@ -62,7 +62,8 @@ struct StatusCommand: Command {
         operations are due, the last one within five usual intervals and at least 15 minutes, and the last one with \
         work has not ended with an error before it sent anything), if the queue has room for more (`limits`), if no operation is due \
         that runs which came did not send, nor waits for a kept value that nothing in the queue can leave, and if no operation \
-        failed for good and no file is in quarantine that no `retry`, `drop` or `export` has named since.
+        failed for good and no file is in quarantine that no `retry`, `drop` or `export` has named since. A run that \
+        cannot begin or is killed does not count.
 
         A run puts a due operation back, and goes on with others, if a secret of its user is missing, if its server \
         refuses its credentials again, or if its file cannot be read. An operation that no run has taken for a day, \

@@ -118,7 +118,7 @@ extension QueuePage {
             "bad", "No run since \(clock(since))",
             [
                 ("Before", "\(usual)\(last)."), ("Waiting", waiting),
-                ("drainq will", "nothing: nobody calls it. The operations stay where they are."),
+                ("drainq will", "nothing: no run comes to its end. The operations stay where they are."),
                 (
                     "You",
                     """

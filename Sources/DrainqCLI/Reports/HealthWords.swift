@@ -113,7 +113,7 @@ struct HealthWords {
             let age = health.oldest.map { ", the oldest for \(InWords.rough(max(now - $0, .seconds(1))))" } ?? ""
             parts = [
                 "\(Self.count(health.due, "operation")) \(health.due == 1 ? "is" : "are") due\(age).",
-                "What the servers would say nobody knows.",
+                "A run that cannot begin or is killed does not count: '\(pasted("run"))' prints its error.",
             ]
         case .failing: parts = ["'\(pasted("run"))' prints the error on standard error."]
         case .trouble: parts = troubleLede

@@ -72,10 +72,12 @@ final class LockedDirectory {
     static let spare = QueuePath("state/spare")
 
     /// Whether a name has the form of `make`'s names.
-    static func isName(_ name: String) -> Bool {
+    static func isName(_ name: String) -> Bool { start(in: name) != nil }
+
+    /// Returns the time in a name, at which its owner began; `nil` for other names.
+    static func start(in name: String) -> Timestamp? {
         var time = name.prefix(23)
-        return name.utf8.count == 40
-            && time.withUTF8 { Timestamp(compactMicroseconds: $0) } != nil
+        return name.utf8.count == 40 ? time.withUTF8 { Timestamp(compactMicroseconds: $0) } : nil
     }
 
     /// Whether the lock of a directory of this name tells if its owner lives: false for another host's if locks do not

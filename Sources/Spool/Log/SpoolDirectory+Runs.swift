@@ -1,14 +1,20 @@
 import CSystem
 package import Policy
 
-/// `state/runs`: the times of runs. Each run writes one slot, takes no lock and syncs nothing: a power cut may lose the
-/// last times, and two runs of one minute write the same slot.
+/// `state/runs`: the times of runs that ended, or were at work for a minute. A run takes no lock for its slot and syncs
+/// nothing: a power cut may lose the last times, and two runs of one minute write the same slot. The beginning of a run
+/// at work is in the name of its directory.
 extension SpoolDirectory {
     private static let runsFile = QueuePath("state/runs")
 
     /// Returns the times of the last runs; those of a queue without runs are empty.
     package func runTimes() throws(SpoolError) -> RunTimes {
         try readFile(Self.runsFile, limit: RunTimes.slots * RunTimes.slotLength * 2).map { RunTimes($0) } ?? RunTimes()
+    }
+
+    /// Returns the time at which the last of these runs began; `nil` without runs. A `send` has a time long ago.
+    package static func lastStart(of runs: Set<String>) -> Timestamp? {
+        runs.compactMap { LockedDirectory.start(in: $0) }.max()
     }
 
     /// Writes the time of a run. Returns the times before it if none is of the last minutes, so that the run can tell a
