@@ -26,13 +26,13 @@ package protocol TextValue: Sendable {
 
 extension String: TextValue {
     package func hasBytes(of other: String) -> Bool {
-        var (text, other) = (self, other)
-        return text.withUTF8 { text in
-            other.withUTF8 { other in
+        let isEqual = utf8.withContiguousStorageIfAvailable { text in
+            other.utf8.withContiguousStorageIfAvailable { other in
                 // Without an end at the first difference the loop takes many bytes at a time.
                 text.count == other.count && text.indices.reduce(0) { $0 | (text[$1] ^ other[$1]) } == 0
             }
         }
+        return isEqual.flatMap { $0 } ?? utf8.elementsEqual(other.utf8)
     }
 
     package func hashBytes(into hasher: inout Hasher) { hasher.combine(JSONName(self)) }
