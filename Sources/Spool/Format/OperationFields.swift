@@ -24,10 +24,12 @@ struct OperationFields {
         private let bytes: (UInt64, UInt64)
 
         /// `nil` for a longer name.
-        init?(_ name: some Collection<UInt8>) {
+        init?(_ name: UnsafeBufferPointer<UInt8>) {
             length = name.count
             if length > 16 { return nil }
-            bytes = name.reduce((0, 0)) { ($0.0 << 8 | $0.1 >> 56, $0.1 << 8 | UInt64($1)) }
+            var bytes: (UInt64, UInt64) = (0, 0)
+            withUnsafeMutableBytes(of: &bytes) { $0.copyBytes(from: name) }
+            self.bytes = bytes
         }
 
         init?(_ name: String) {
@@ -56,7 +58,8 @@ struct OperationFields {
                 (name, value, plain) throws(JSONSyntaxError) in
                 if !plain.name { _ = try JSONScanner.name(of: bytes, in: name) }
                 let name = name.inner
-                let shortName = plain.name ? bytes.withUnsafeBufferPointer { ShortName($0[name]) } : nil
+                let shortName =
+                    plain.name ? bytes.withUnsafeBufferPointer { ShortName(.init(rebasing: $0[name])) } : nil
                 members.append(
                     Member(name: name, value: value, shortName: shortName, hasPlainValue: plain.value))
             }
