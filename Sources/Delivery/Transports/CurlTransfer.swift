@@ -191,7 +191,9 @@ final class CurlTransfer {
     /// An attempt is one request. libcurl would repeat the request if a kept connection dies or an HTTP/2 server
     /// refuses a stream. Only one repetition is allowed: to an HTTP/2 server requiring HTTP/1.1 (RFC 9113 §7). Such a
     /// server has not processed the request and would answer every attempt so.
-    func beginRequest(from local: CurlSocket.Endpoint, to remote: CurlSocket.Endpoint) -> Bool {
+    func beginRequest(
+        from local: @autoclosure () -> CurlSocket.Endpoint, to remote: @autoclosure () -> CurlSocket.Endpoint
+    ) -> Bool {
         if requests > 1 || requests == 1 && !String(cString: errorMessage).contains("HTTP_1_1_REQUIRED") {
             stop = .repeated
             return false
@@ -200,7 +202,7 @@ final class CurlTransfer {
         // rested.
         let likely = opened.last { $0.isOpen } ?? likelySocket.flatMap { $0.isOpen ? $0 : nil }
         let isAlone = cache != nil || isFresh
-        if let socket = isAlone ? likely : sockets.socket(between: local, and: remote, likely: likely) {
+        if let socket = isAlone ? likely : sockets.socket(between: local(), and: remote(), likely: likely) {
             isKept = socket.requests > 0
             if !isKept { sockets.noteBeginning(of: socket, tls: owned.tls.pointee) }
             self.socket = socket
