@@ -149,10 +149,12 @@ extension Dispatch {
     /// Settles operations that must not be sent, and puts back the operations that cannot go without them. Returns
     /// false if no request is left.
     mutating func settleUnsendable(of attempt: Attempt) throws(SpoolError) -> Bool {
-        var members: [Member] = []
-        for member in attempt.members where try !settleUnsent(member, attempt) { members.append(member) }
-        attempt.members = members
-        return !members.isEmpty
+        var settled: [Member] = []
+        for member in attempt.members where try settleUnsent(member, attempt) { settled.append(member) }
+        if !settled.isEmpty {
+            attempt.members = attempt.members.filter { member in !settled.contains { $0 === member } }
+        }
+        return !attempt.members.isEmpty
     }
 
     /// Begins the probe of a held destination, once its credentials are there: until then an operator may have paused

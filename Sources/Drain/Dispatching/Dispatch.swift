@@ -287,7 +287,7 @@ struct Dispatch: ~Copyable {
         let deadlines = [stop.nextLook, check, settling.syncDue, delay.map { clock.instant() + $0 }]
         do throws(SinkError) {
             let reports = try sender.reports(
-                until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? clock.wakeup() : -1)
+                until: deadlines.lazy.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? clock.wakeup() : -1)
             tally.begin(.settling)
             settling.beginCollecting()
             for (ticket, report) in reports {

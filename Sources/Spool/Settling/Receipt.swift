@@ -58,7 +58,7 @@ extension SpoolRun {
             if record.answer != nil { losses[claim.name] = loss }
         }
         // Before the marks: what a mark delivers, `wait` knows as delivered.
-        if let now = deliveries.map({ $1.at + $1.duration }).max() {
+        if let now = deliveries.lazy.map({ $1.at + $1.duration }).max() {
             queue.noteDeliveries(of: claims, keep: keep, at: now)
         }
         let isMarked = queue.fileSystem.isLocal && claims.allSatisfy { mark($0, .delivered(keep: keep)) }
