@@ -240,23 +240,20 @@ int ccurl_tls_alert(long number) { return tls_of(number)->alert; }
 int ccurl_tls_version(long number) { return tls_of(number)->version; }
 
 int ccurl_codings(const char *line, size_t length) {
-    static const char *const names[] = {"content-encoding:", "transfer-encoding:"};
+    static const char name[] = "transfer-encoding:";
     const char *end = line + length;
     int count = 0;
-    for (int i = 0; i < 2; i++) {
-        size_t size = strlen(names[i]);
-        if (length < size || strncasecmp(line, names[i], size)) continue;
-        for (const char *word = line + size; word < end;) {
-            size_t blank = 0, left = (size_t)(end - word);
-            while (blank < left && strchr(" \t\r\n,", word[blank])) blank++;
-            word += blank;
-            size_t letters = 0;
-            while (word + letters < end && !strchr(" \t\r\n,", word[letters])) letters++;
-            bool is_none = letters == 0 || (letters == 8 && strncasecmp(word, "identity", 8) == 0) ||
-                (letters == 7 && strncasecmp(word, "chunked", 7) == 0);
-            count += !is_none;
-            word += letters;
-        }
+    if (length < sizeof name - 1 || strncasecmp(line, name, sizeof name - 1)) return 0;
+    for (const char *word = line + sizeof name - 1; word < end;) {
+        size_t blank = 0, left = (size_t)(end - word);
+        while (blank < left && strchr(" \t\r\n,", word[blank])) blank++;
+        word += blank;
+        size_t letters = 0;
+        while (word + letters < end && !strchr(" \t\r\n,", word[letters])) letters++;
+        bool is_none = letters == 0 || (letters == 8 && strncasecmp(word, "identity", 8) == 0) ||
+            (letters == 7 && strncasecmp(word, "chunked", 7) == 0);
+        count += !is_none;
+        word += letters;
     }
     return count;
 }

@@ -12,7 +12,7 @@
 // - An answer's body ends at the bytes that are wanted, and Foundation gets the bytes of one pass together: each call
 //   of its receiver costs more than a thousand bytes.
 // - An answer that no transport takes ends its transfer: too many header fields or trailers, another version of HTTP
-//   than its connection speaks, more than one coding. Only gzip is asked for. URLs are sent as they are.
+//   than its connection speaks, more than one transfer coding. Bodies are not decoded. URLs are sent as they are.
 // - Every byte that moves counts as progress, also of interim answers and header lines.
 // - libcurl does not choose a proxy itself: it is told whether one of the environment carries the request.
 // - A transfer succeeds only if its head is whole, and a 2xx only if the whole request had left.
@@ -166,7 +166,7 @@ struct transfer {
     char *head, *body; // the head so far; the part of the body that Foundation has not been given yet
     size_t head_length, body_length, lines_length;
     bool has_status; // whether the status line of the head has come
-    int codings; // the codings of the body
+    int codings; // the transfer codings of the body
     const char *defect; // why the answer ended its transfer; NULL if it did not
     long tls; // the number of the TLS connection, see ccurl_watch_tls
     bool has_head, has_long_tunnel, is_full, uses_proxy;
@@ -303,7 +303,7 @@ static size_t take_line(char *line, size_t size, size_t count, void *context) {
     }
     transfer->has_head = true;
     if (!show_head(transfer)) return 0;
-    return transfer->codings > 1 ? refuse(transfer, "the answer has more than one coding") : length;
+    return transfer->codings > 1 ? refuse(transfer, "the answer has more than one transfer coding") : length;
 }
 
 static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
@@ -392,7 +392,7 @@ int curl_easy_setopt(void *easy, int option, void *argument) {
         argument = transfer;
         break;
     case ERRORBUFFER: transfer->words = argument; break;
-    case ACCEPT_ENCODING: argument = "gzip"; break;
+    case ACCEPT_ENCODING: argument = NULL; break;
     case INFILESIZE_LARGE: transfer->length = (int64_t)argument; break;
     case HTTPHEADER: take_limits(transfer, argument); break;
     }

@@ -25,6 +25,7 @@ struct stream {
 };
 
 enum {
+    Z_NO_FLUSH = 0,
     Z_FINISH = 4,
     Z_STREAM_END = 1,
     Z_DEFAULT_COMPRESSION = -1,
@@ -41,6 +42,10 @@ static int (*initialize)(struct stream *, int, int, int, int, int, const char *,
 static unsigned long (*bound)(struct stream *, unsigned long);
 static int (*deflate)(struct stream *, int);
 static int (*end)(struct stream *);
+static int (*initialize_inflate)(struct stream *, int, const char *, int);
+static int (*inflate)(struct stream *, int);
+static int (*reset_inflate)(struct stream *);
+static int (*end_inflate)(struct stream *);
 
 const char *czlib_open(void) {
     if (library) return NULL;
@@ -53,9 +58,13 @@ const char *czlib_open(void) {
     *(void **)&bound = dlsym(opened, "deflateBound");
     *(void **)&deflate = dlsym(opened, "deflate");
     *(void **)&end = dlsym(opened, "deflateEnd");
-    if (!initialize || !bound || !deflate || !end) {
+    *(void **)&initialize_inflate = dlsym(opened, "inflateInit2_");
+    *(void **)&inflate = dlsym(opened, "inflate");
+    *(void **)&reset_inflate = dlsym(opened, "inflateReset");
+    *(void **)&end_inflate = dlsym(opened, "inflateEnd");
+    if (!initialize || !bound || !deflate || !end || !initialize_inflate || !inflate || !reset_inflate || !end_inflate) {
         dlclose(opened);
-        return LIBRARY " lacks deflate functions";
+        return LIBRARY " lacks functions";
     }
     library = opened;
     return NULL;
@@ -81,4 +90,18 @@ void *czlib_gzip(const void *bytes, size_t count, size_t *length) {
     if (result == Z_STREAM_END) return member;
     free(member);
     return NULL;
+}
+
+size_t czlib_gunzip(const void *bytes, size_t count, void *space, size_t room, bool *is_whole) {
+    struct stream stream = {
+        .next_in = bytes, .available_in = (unsigned)count, .next_out = space, .available_out = (unsigned)room};
+    *is_whole = false;
+    if (count > UINT_MAX || room > UINT_MAX || initialize_inflate(&stream, GZIP_WINDOW, "1.2.11", sizeof stream))
+        return 0;
+    int result;
+    do result = inflate(&stream, Z_NO_FLUSH);
+    while (result == Z_STREAM_END && stream.available_in > 0 && reset_inflate(&stream) == 0);
+    *is_whole = result == Z_STREAM_END && stream.available_in == 0;
+    end_inflate(&stream);
+    return room - stream.available_out;
 }

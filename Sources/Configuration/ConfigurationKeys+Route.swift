@@ -153,7 +153,7 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "answerLimit", .size, default: #""65536B""#, example: #""1MB""#, "bytes read of an answer",
             """
-            The most bytes that are read of an answer's body. A longer answer is cut there: its status and its header \
+            The most bytes read of an answer's body, before and after decoding. A longer answer is cut there: its status and its header \
             still decide, but no rule of answers, accept, callable or results matches its body.
             """,
             into: \.answerLimit),

@@ -81,6 +81,7 @@ final class URLSessionTransport: AgentTransport, Sendable {
                 FoundationOutcome.limits(of: request, ticket: ticket), forHTTPHeaderField: FoundationOutcome.limitsField
             )
         #endif
+        if Gzip.defect == nil { outgoing.setValue("gzip", forHTTPHeaderField: "Accept-Encoding") }
         if let body { outgoing.httpBody = Data(body) }
         let task = session.dataTask(with: outgoing)
         delegate.watch(Exchange(request, ticket: ticket, task: task))
@@ -291,6 +292,9 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     private func end(_ exchange: Exchange, _ result: AttemptReport.Result, cancelling: Bool) {
+        #if os(Linux)
+            let result = result.decoded(upTo: exchange.answerLimit)
+        #endif
         report([(exchange.ticket, AttemptReport(result: result, duration: exchange.started.duration(to: .now)))])
         if cancelling, !exchange.isCompleting { exchange.task.cancel() }
     }

@@ -116,22 +116,16 @@ import Testing
                     + String(repeating: "1\r\na\r\n", count: 60_000) + "0\r\n\r\n"), .answer(200, bytes: 60_000)),
     ]
 
-    /// A 2xx with a body not in its declared encoding is malformed.
-    private static let encoded: [Row] = ["gzip", "deflate", "br"].flatMap { encoding in
-        [
+    /// Text in a coding that it does not have is read as it came.
+    private static let encoded: [Row] = ["gzip", "deflate", "br", "UTF-8", "gzip, gzip", "identity,"].flatMap {
+        coding in
+        [200, 400].map { status in
             Row(
-                "200 whose body is no \(encoding)",
+                "\(status) whose text is not in \(coding)",
                 closing(
-                    "HTTP/1.1 200 OK\r\nContent-Encoding: \(encoding)\r\nContent-Length: 17\r\n\r\n{\"plain\": \"text\"}"
-                ),
-                .failure(.malformedAnswer)),
-            Row(
-                "400 whose body is no \(encoding)",
-                closing(
-                    "HTTP/1.1 400 No\r\nContent-Encoding: \(encoding)\r\nContent-Length: 17\r\n\r\n{\"plain\": \"text\"}"
-                ),
-                .answer(400, bytes: 0)),
-        ]
+                    "HTTP/1.1 \(status) Is\r\nContent-Encoding: \(coding)\r\nContent-Length: 17\r\n\r\n{\"plain\": \"text\"}"
+                ), .answer(status, bytes: 17))
+        }
     }
 
     /// An answer that contradicts its connection, or whose body costs more than it says.
@@ -141,8 +135,8 @@ import Testing
                 "\(line), over HTTP/1.1", closing("\(line)\r\nContent-Length: 2\r\n\r\nok"), .failure(.malformedAnswer))
         }
         + [
-            "Content-Encoding: gzip, gzip", "Content-Encoding: gzip\r\nContent-Encoding: gzip",
-            "Content-Encoding: deflate,identity,gzip", "Content-Encoding: gzip\r\nTransfer-Encoding: gzip, chunked",
+            "Transfer-Encoding: gzip, gzip, chunked", "Transfer-Encoding: deflate\r\nTransfer-Encoding: gzip, chunked",
+            "Transfer-Encoding: deflate,identity,gzip, chunked",
         ].flatMap { fields in
             [
                 Row(
@@ -168,22 +162,40 @@ import Testing
         31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 174, 5, 0, 67, 191, 166, 163, 2, 0, 0, 0,
     ]
 
-    @Test(arguments: [(200, Meaning.failure(.malformedAnswer)), (422, .answer(422, bytes: 2))], Transport.allCases)
-    func `bytes behind the end of a coding make a 2xx malformed`(row: (Int, Meaning), transport: Transport) throws {
-        let server = try PlayedServer()
-        let sink = AgentSink(concurrency: 1)
-        defer { sink.close() }
-        let request = OutgoingRequest(
-            method: "POST", url: server.url + "/", body: [1],
-            timeouts: Timeouts(connect: .seconds(5), request: .seconds(9), total: .seconds(10)), transport: transport)
-        try sink.submit(request, ticket: 1)
-        #expect(try sink.reports(until: .now + .seconds(60), wakeups: [server.descriptor]).isEmpty)
-        let connection = try server.accept()
-        _ = try connection.readRequest()
-        connection.send("HTTP/1.1 \(row.0) Coded\r\nContent-Encoding: gzip\r\nContent-Length: 25\r\n\r\n")
-        connection.sendBytes(Self.emptyObject + [1, 2, 3])
-        let result = try #require(try sink.reports(until: .now + .seconds(60)).first).report.result
-        #expect(Meaning(result) == row.1, "\(result)")
+    /// A body in a coding, and the text that can be read.
+    struct CodedRow: Sendable {
+        var coding: String
+        var body: [UInt8]
+        var text: String
+        var isCut = true
+    }
+
+    private static let coded = [
+        CodedRow(coding: "X-Gzip", body: emptyObject, text: "{}", isCut: false),
+        CodedRow(coding: "gzip", body: emptyObject + emptyObject, text: "{}{}", isCut: false),
+        CodedRow(coding: "gzip", body: emptyObject + [1, 2, 3], text: "{}"),
+        CodedRow(coding: "gzip", body: emptyObject.dropLast(), text: "{}"),
+        CodedRow(coding: "gzip", body: Array(emptyObject.prefix(10)), text: ""),
+        CodedRow(coding: "gzip, gzip", body: emptyObject, text: ""),
+        CodedRow(coding: "zstd", body: [0x28, 0xB5, 0x2F, 0xFD], text: ""),
+    ]
+
+    @Test(arguments: coded, Transport.allCases)
+    func `a whole message counts, and a body that cannot be decoded is cut`(row: CodedRow, transport: Transport) throws
+    {
+        for status in [200, 422] {
+            let sent = Answer(status, headers: [HeaderLine("Content-Encoding", row.coding)], body: row.body)
+            let result = try attempt(.always(sent), by: transport)
+            let answer = try #require(result.answer, "\(result)")
+            #expect(answer.status == status && answer.isCut == row.isCut)
+            #expect(String(decoding: answer.body, as: UTF8.self) == row.text)
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `a connection that ends within a coded body truncates the answer`(transport: Transport) throws {
+        let sent = HostileAnswer(Answer(200, headers: ["Content-Encoding: gzip"], body: Self.emptyObject))
+        #expect(try attempt(.always(sent.truncated(by: 5)), by: transport).failure == .truncated)
     }
 
     /// Trailers count towards the limit of header fields. The status decides once it has been read.

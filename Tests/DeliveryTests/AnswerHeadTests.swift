@@ -76,8 +76,8 @@ struct AnswerHeadTests {
         #expect(detail == "the answer is in HTTP/2, but its connection speaks HTTP/1")
     }
 
-    @Test func `more than one coding ends a head when it is whole`() {
-        var head = head(["HTTP/1.1 429 No\r\n", "Content-Encoding: gzip, br\r\n", "Retry-After: 9\r\n"])
+    @Test func `more than one transfer coding ends a head when it is whole`() {
+        var head = head(["HTTP/1.1 429 No\r\n", "Transfer-Encoding: gzip, br\r\n", "Retry-After: 9\r\n"])
         let isTaken = head.take("\r\n".utf8)
         #expect(!isTaken)
         #expect(head.defect == .codings && head.isComplete && head.headers.count == 2)

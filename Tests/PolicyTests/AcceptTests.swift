@@ -63,7 +63,7 @@ struct AcceptTests {
         #expect(verdict(#"{"result":{"success":true}}"#, route).outcome == .delivered)
         let cut = verdict(#"{"result":{"success":true},"#, isCut: true, route)
         #expect(
-            cut.rule.description == "accept: the answer is longer than answerLimit, and cut it is not JSON: defers")
+            cut.rule.description == "accept: the answer is longer than answerLimit, or cannot be read whole: defers")
         #expect(verdict("{", route).rule.description == "accept: the answer is not JSON: defers")
     }
 
@@ -86,7 +86,7 @@ struct AcceptTests {
         #expect(verdict("12", route).outcome == .delivered)
         #expect(
             verdict("12", isCut: true, route).rule.description
-                == "accept: the answer is longer than answerLimit, and cut it is not JSON: defers")
+                == "accept: the answer is longer than answerLimit, or cannot be read whole: defers")
         #expect(verdict("12 ", isCut: true, route).outcome == .deferred)
     }
 
@@ -181,6 +181,6 @@ struct AcceptTests {
         let long = Route(protocol: .callable, answerLimit: 4)
         #expect(
             verdict(#"{"re"#, isCut: true, long).rule.description
-                == "callable: the answer is longer than answerLimit, and cut it is not JSON: defers")
+                == "callable: the answer is longer than answerLimit, or cannot be read whole: defers")
     }
 }

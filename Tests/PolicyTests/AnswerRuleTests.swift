@@ -169,7 +169,8 @@ struct AnswerRuleTests {
             var route = Route(answers: [rule(400...400, content, .deferred)], answerLimit: 6)
             #expect(
                 verdict(report(400, [:], #"{"a":1,"#), route).rule.description
-                    == "status 400: default 400-499 fails; the answer is longer than answerLimit: no rule looks into its body"
+                    == "status 400: default 400-499 fails; the answer is longer than answerLimit, or cannot be read "
+                    + "whole: no rule looks into its body"
             )
             #expect(
                 verdict(report(404, [:], #"{"a":1,"#), route).rule.description

@@ -52,7 +52,6 @@ typedef enum ccurl_option {
     CURLOPT_SSLKEY = 10087,
     CURLOPT_SHARE = 10100,
     CURLOPT_CAPATH = 10097,
-    CURLOPT_ACCEPT_ENCODING = 10102,
     CURLOPT_PRIVATE = 10103,
     CURLOPT_SOCKOPTDATA = 10149,
     CURLOPT_OPENSOCKETDATA = 10164,
@@ -157,8 +156,8 @@ int ccurl_tls_alert(long number);
 /// Returns the version of HTTP that a connection has negotiated by ALPN: 2, 1, or 0 for none.
 int ccurl_tls_version(long number);
 
-/// Returns the number of codings that a line of an answer's head adds: those of Content-Encoding and Transfer-Encoding
-/// that are neither identity nor chunked.
+/// Returns the number of transfer codings that a line of an answer's head adds: those of Transfer-Encoding that are
+/// neither identity nor chunked.
 int ccurl_codings(const char *line, size_t length);
 
 int ccurl_get_number(ccurl_easy *easy, ccurl_info info, long *number);

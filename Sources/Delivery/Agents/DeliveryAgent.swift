@@ -11,7 +11,7 @@ package enum DeliveryAgent {
     /// descriptor 1.
     ///
     /// - Parameter memoryLimit: the memory in bytes beyond which the agent dies, unless the administrator allows less.
-    ///   So a gzip bomb costs an attempt, not the machine. RLIMIT_DATA counts written memory; RLIMIT_AS would also
+    ///   So a large answer costs an attempt, not the machine. RLIMIT_DATA counts written memory; RLIMIT_AS would also
     ///   count reserved memory.
     package static func main(memoryLimit: UInt = 1 << 30, _ makeTransport: MakeTransport) -> Never {
         _ = csystem_die_with_parent()

@@ -15,7 +15,7 @@ struct AnswerHead {
         case noStatus
         /// A status line names a version of HTTP that its connection does not speak.
         case version(Int)
-        /// The body has more than one coding. A few bytes of such a body can take any time to decode.
+        /// The body has more than one transfer coding. libcurl can take any time to decode a few bytes of such a body.
         case codings
 
         /// The words of a failed attempt, whose connection speaks this version of HTTP.
@@ -24,7 +24,7 @@ struct AnswerHead {
             case .tooLong: "the answer's header fields are longer than \(AnswerHead.limit) bytes"
             case .noStatus: "the answer does not begin with a status line"
             case .version(let other): "the answer is in HTTP/\(other), but its connection speaks HTTP/\(version)"
-            case .codings: "the answer has more than one coding"
+            case .codings: "the answer has more than one transfer coding"
             }
         }
     }

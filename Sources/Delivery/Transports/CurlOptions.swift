@@ -16,7 +16,6 @@ struct CurlOptions {
         try number(CURLOPT_HTTP09_ALLOWED, 0)
         try number(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         try setUseOfConnections(for: kind)
-        try text(CURLOPT_ACCEPT_ENCODING, "gzip")
         // The URL that is shown and signed is sent, with its dot segments.
         try number(CURLOPT_PATH_AS_IS, 1)
         try number(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(kind.connect.pollMilliseconds)))
@@ -152,7 +151,7 @@ extension OutgoingRequest {
     }
 
     /// Returns the header lines for libcurl, without line breaks, in a list that free(3) ends: `Name;` for an empty
-    /// field, and `Name:` for each field that libcurl must not add.
+    /// field, and `Name:` for each field that libcurl must not add. Decoding is this program's, not libcurl's.
     func curlFields() throws(CurlRefusal) -> UnsafeMutablePointer<ccurl_list> {
         // All lines, each with a NUL at its end: no field that can be sent has one.
         var lines: [UInt8] = []
@@ -169,6 +168,10 @@ extension OutgoingRequest {
                 lines.append(contentsOf: value)
             }
             lines.append(0)
+        }
+        if Gzip.defect == nil {
+            lines.append(contentsOf: "Accept-Encoding: gzip\0".utf8)
+            count += 1
         }
         for name: StaticString in ["Accept", "Content-Type", "Expect"]
         where !headers.contains(where: { $0.isNamed(name) }) {

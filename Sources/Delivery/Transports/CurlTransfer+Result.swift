@@ -6,7 +6,8 @@ extension CurlTransfer {
     func report(_ result: AttemptReport.Result) -> AttemptReport {
         let isUnread = if case .early = stop { true } else { false }
         return AttemptReport(
-            result: result, duration: began.duration(to: .now), isUnread: isUnread, hasBrokenStream: hasBrokenStream)
+            result: result.decoded(upTo: request.answerLimit), duration: began.duration(to: .now), isUnread: isUnread,
+            hasBrokenStream: hasBrokenStream)
     }
 
     /// Returns the result of a transfer that ended with `code`, a CURLcode.

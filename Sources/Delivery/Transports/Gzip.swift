@@ -3,7 +3,7 @@ import CZlib
 package import Policy
 import Synchronization
 
-/// This machine's zlib, opened at run time, for routes with `compress: "gzip"`.
+/// This machine's zlib, opened at run time, for routes with `compress: "gzip"` and for answers.
 package enum Gzip {
     private static let lock = Mutex(())
 
@@ -27,5 +27,17 @@ package enum Gzip {
         }
         defer { free(member) }
         return Array(UnsafeRawBufferPointer(start: member, count: length))
+    }
+
+    /// Returns the content of gzip members, as far as it can be read and up to `limit` bytes, and whether the content
+    /// is whole.
+    static func decompressed(_ members: [UInt8], upTo limit: Int) -> (bytes: [UInt8], isWhole: Bool) {
+        if defect != nil { return ([], false) }
+        var isWhole = false
+        // Deflate makes at most 1,032 bytes of one.
+        let bytes = [UInt8](unsafeUninitializedCapacity: min(limit, members.count * 1_032)) { space, count in
+            count = czlib_gunzip(members, members.count, space.baseAddress, space.count, &isWhole)
+        }
+        return (bytes, isWhole)
     }
 }

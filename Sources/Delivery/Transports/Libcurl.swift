@@ -25,7 +25,7 @@ enum Libcurl {
         return "libcurl cannot be initialised"
     }()
 
-    /// Returns the number of codings that a header line of Content-Encoding names; 0 for any other line.
+    /// Returns the number of codings that a header line of Transfer-Encoding names; 0 for any other line.
     static func codings(in line: UnsafeRawBufferPointer) -> Int {
         Int(ccurl_codings(line.baseAddress, line.count))
     }

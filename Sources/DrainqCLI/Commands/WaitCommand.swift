@@ -216,7 +216,10 @@ struct Waiting {
             let lineBreak = UInt8(ascii: "\n")
             standardOutput.write(bytes: (isInLine ? [lineBreak] : []) + kept.body)
             isInLine = kept.body.last.map { $0 != lineBreak } ?? isInLine
-            if kept.isCut { Messages.notice("the answer to '\(id)' is cut: it was longer than 'answerLimit'") }
+            if kept.isCut {
+                Messages.notice(
+                    "the answer to '\(id)' is cut: it was longer than 'answerLimit', or could not be read whole")
+            }
         }
         // The line of the delivery has the answer, and is lost with it.
         if last?.outcome != .delivered, queue.configuration.route(of: entry.name.type).keepsAnswer {

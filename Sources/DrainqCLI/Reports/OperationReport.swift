@@ -32,7 +32,7 @@ struct OperationReport {
         if let answer = operation.keptAnswer {
             let type = answer.contentType.map { ", \($0)" } ?? ""
             lines.append(terminal.painted("answer:", .heading))
-            let cut = answer.isCut ? ", cut: it was longer than 'answerLimit'" : ""
+            let cut = answer.isCut ? ", cut: it was longer than 'answerLimit', or could not be read whole" : ""
             lines += terminal.wrapped(escapedForDisplay("  \(answer.body.count) bytes\(type)\(cut)"))
             let whole = pasted("wait", view.name.id.description)
             lines += Self.excerpt(of: answer.body, terminal, "; '\(whole)' prints all of it")

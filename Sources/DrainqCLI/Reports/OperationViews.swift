@@ -140,7 +140,7 @@ extension KeptAnswer: JSONObject {
     static let fields: [JSONField<KeptAnswer>] =
         [.maybe("contentType", .text, "its media type", \.contentType)] + JSONField.bytes("body", "its body", \.body)
         + [
-            .maybe("cut", .flag, "true if it was longer than answerLimit, and the rest was not kept") {
+            .maybe("cut", .flag, "true if it was longer than answerLimit, or could not be read whole") {
                 $0.isCut ? true : nil
             }
         ]

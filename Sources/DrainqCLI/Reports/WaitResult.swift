@@ -23,7 +23,7 @@ struct WaitResult: JSONObject {
             .maybe("error", .text, "the reason why it was not delivered", \.error),
         ] + JSONField.bytes("answer", "the body of the kept answer", \.answer?.body) + [
             .maybe(
-                "answerCut", .flag, "true if the answer was longer than answerLimit, and the rest was not kept"
+                "answerCut", .flag, "true if the answer was longer than answerLimit, or could not be read whole"
             ) { $0.answer?.isCut == true ? true : nil }
         ]
 }

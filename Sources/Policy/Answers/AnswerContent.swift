@@ -61,7 +61,7 @@ package struct AnswerContent: Hashable, Sendable {
         case text
         /// No earlier request of the operation can have arrived.
         case firstRequest
-        /// The body is longer than the route's `answerLimit`, so the condition cannot be checked.
+        /// The body is cut, so the condition cannot be checked.
         case cut
 
         /// Whether another server may have answered, such as a captive portal.
@@ -144,7 +144,7 @@ extension AnswerContent.Objection: CustomStringConvertible {
         case .notJSON: "the answer is not JSON"
         case .text: "the body does not have the text in it"
         case .firstRequest: "no earlier request can have arrived"
-        case .cut: "the answer is longer than answerLimit, and cut it is not JSON"
+        case .cut: "the answer is longer than answerLimit, or cannot be read whole"
         }
     }
 }
@@ -158,7 +158,7 @@ struct JudgedAnswer {
     let report: SealedReport
     /// Whether an earlier request of the operation may have arrived.
     let mayHaveArrived: Bool
-    /// Whether the body is longer than the route's `answerLimit`. `send` reads more of a body than a run does.
+    /// Whether the body is cut, or longer than the route's `answerLimit`: `send` reads more of a body than a run does.
     let isCut: Bool
     /// The element about a single operation; `nil` for the whole answer.
     let element: JSONDocument?
@@ -172,7 +172,7 @@ struct JudgedAnswer {
         return CanonicalStatus(rawValue: name)
     }()
 
-    /// Returns whether the body contains the text; false if the body is longer than `answerLimit`.
+    /// Returns whether the body contains the text; false if the body is cut.
     func contains(_ text: String) -> Bool {
         if isCut { return false }
         let body = element.map { $0.bytes[$0.range] } ?? head.body[...]

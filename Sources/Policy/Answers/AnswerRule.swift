@@ -123,7 +123,7 @@ extension AnswerRule {
     enum Answer: Hashable {
         case matches(AnswerContent.Objection?)
         case differs
-        /// The body is longer than the route's `answerLimit`, and the rule depends on the rest.
+        /// The body is cut, and the rule depends on the rest.
         case cut
     }
 

@@ -86,7 +86,7 @@ package struct RuleMatch: Hashable, Sendable {
     package var end: End
     /// The condition that the answer did not meet, if the rule matches answers that do not meet its content.
     package var objection: AnswerContent.Objection?
-    /// Whether an earlier rule could not be checked because the body is longer than the route's `answerLimit`.
+    /// Whether an earlier rule could not be checked because the body is cut.
     package var isCut = false
 
     /// Whether another server may have answered, such as a captive portal.
@@ -109,8 +109,7 @@ package struct RuleMatch: Hashable, Sendable {
 
 extension RuleMatch: CustomStringConvertible {
     package var description: String {
-        words
-            + (isCut && objection != .cut ? "; the answer is longer than answerLimit: no rule looks into its body" : "")
+        words + (isCut && objection != .cut ? "; \(AnswerContent.Objection.cut): no rule looks into its body" : "")
     }
 
     private var words: String {

@@ -22,7 +22,7 @@ package struct KeptAnswer: Hashable, Sendable {
     package var contentType: String?
     /// The body, without the secrets of its request.
     package var body: [UInt8]
-    /// Whether the answer was longer than the route's `answerLimit`, and the rest is not there.
+    /// Whether the answer was cut, and the rest is not there.
     package var isCut: Bool
 
     package init(contentType: String? = nil, body: [UInt8], isCut: Bool = false) {

@@ -68,9 +68,10 @@ package struct AttemptReport: Hashable, Sendable {
         package var status: Int
         /// The header fields as received, with names in any case.
         package var headers: [HeaderField]
-        /// The first bytes of the body, at most the request's `answerLimit`.
+        /// The first bytes of the body, decoded, at most the request's `answerLimit`.
         package var body: [UInt8]
-        /// Whether the body goes on beyond the request's `answerLimit`. Only the reader of the answer knows.
+        /// Whether the rest of the body is not there: it is longer than the request's `answerLimit`, or cannot be read.
+        /// Only the reader of the answer knows.
         package var isCut: Bool
 
         package init(status: Int, headers: [HeaderField] = [], body: [UInt8] = [], isCut: Bool = false) {

@@ -81,7 +81,7 @@ package enum KeepError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .missing: "the answer has nothing there"
         case .notJSON: "the answer is not JSON"
-        case .cut: "the answer is longer than answerLimit, and cut it is not JSON"
+        case .cut: "\(AnswerContent.Objection.cut)"
         case .noScalar: "it is neither text nor a number nor true or false"
         case .noText: "it has half a surrogate pair, which is no character"
         case .empty: "it is empty"
