@@ -211,4 +211,21 @@ struct SendTests {
         #expect(try drainq.run("send", "--select", "result", input: "1").status == 64)
         #expect(try drainq.waiting() == 0)
     }
+
+    @Test func `an answer that cannot be decoded delivers, and send prints none of it`() throws {
+        let half = Answer(200, headers: ["Content-Encoding: gzip"], body: [31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171])
+        let receiver = try LoopbackReceiver(script: .always(half))
+        let drainq = try Drainq(to: receiver)
+        let sent = try drainq.start(["send"], input: "1").finish()
+        #expect(sent.status == 65 && sent.output.isEmpty)
+        #expect(sent.error.contains("it was delivered, but its answer is too long or cannot be read whole"))
+        try drainq.run("add", input: "1")
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.waiting() == 0 && receiver.requests().count == 2)
+        let asking = try Drainq(to: receiver, "accept: { json: { pointer: '/ok', equals: true } }")
+        try asking.run("add", input: "1")
+        #expect(try asking.run("run").status == 75)
+        let rule = try #require(try asking.list().first?["rule"] as? String)
+        #expect(rule == "accept: the answer is longer than answerLimit, or cannot be read whole: defers")
+    }
 }

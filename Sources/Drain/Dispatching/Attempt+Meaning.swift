@@ -30,8 +30,9 @@ extension Attempt {
 }
 
 extension AttemptReport {
-    /// The answer's body; empty if there was no answer.
-    var body: [UInt8] {
-        if case .answer(let answer) = result { answer.body } else { [] }
+    /// The answer's body; `nil` if it is cut, empty if there was no answer.
+    var wholeBody: [UInt8]? {
+        guard case .answer(let answer) = result else { return [] }
+        return answer.isCut ? nil : answer.body
     }
 }

@@ -171,7 +171,7 @@ struct SendRun: ~Copyable {
         postponement.last = settlement.record
         switch settlement.disposition {
         case .delivered:
-            return .end(.delivered(event, answer: parts.sender.last?.body ?? [], isSettled: isApplied))
+            return .end(.delivered(event, answer: parts.sender.last?.wholeBody, isSettled: isApplied))
         case .failed, .superseded, .quarantined:
             return isApplied ? .end(.failed(event)) : .wait(postponement, next: nil)
         case .held, .putBack:

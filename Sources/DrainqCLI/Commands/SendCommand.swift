@@ -60,7 +60,8 @@ struct SendCommand: Command {
         Self.self, "send operations now, queue them if they have to wait",
         """
         Takes the same input as `drainq add`, queues each operation and attempts it at once, also before the operation's \
-        `notBefore`. For a delivered operation it prints the body of the server's answer, unchanged: the status is 0.
+        `notBefore`. For a delivered operation it prints the body of the server's answer, unchanged, with status 0; the status is \
+        65 if the answer has more than 64 MiB or cannot be read whole.
 
         An operation that cannot be delivered now stays in the queue; the next run attempts it. The status is 75 after a \
         temporary failure, or if the queue or the destination is paused, its circuit breaker is open or its server \
@@ -222,14 +223,17 @@ private struct SendReport {
     }
 
     private func answerDelivered(
-        _ answer: [UInt8], _ event: AttemptEvent, _ given: OperationInput.Given
+        _ answer: [UInt8]?, _ event: AttemptEvent, _ given: OperationInput.Given
     ) -> ExitStatus {
         let id = given.operation.header.id
-        guard let pointer = command.select else { return print(answer, event, id) }
-        if let document = try? JSONDocument(answer: answer), let range = document.range(at: pointer) {
-            return print(answer[range] + (command.global.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
+        var reason = "it was delivered, but its answer is too long or cannot be read whole"
+        if let answer {
+            guard let pointer = command.select else { return print(answer, event, id) }
+            if let document = try? JSONDocument(answer: answer), let range = document.range(at: pointer) {
+                return print(answer[range] + (command.global.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
+            }
+            reason = "it was delivered, but its answer has no value at '\(pointer)'"
         }
-        let reason = "it was delivered, but its answer has no value at '\(pointer)'"
         return refuse(
             "\(given.name): \(reason)", SendResult(id: id, outcome: "delivered", record: event.record, error: reason),
             .dataInvalid)
