@@ -213,9 +213,12 @@ struct PortableOperationTests {
         #expect(try body(#""payload":{"n":"long enough to be longer"}"#) == #"{"n":"long enough to be longer"}"#)
         #expect(try body(#""body":"text\n""#) == "text\n")
         #expect(try body(#""bodyBase64":"AAE=""#) == "\0\u{1}")
-        #expect(
-            refusal("{\"schema\":1,\"state\":\"new\",\(Self.edited)}")
-                == "field 'payload': missing, and the body had 10 bytes")
+        for length in ["10", #""10""#, "1e1", "null"] {
+            let header = Self.edited.replacing("\"length\":10", with: "\"length\":\(length)")
+            #expect(
+                refusal("{\"schema\":1,\"state\":\"new\",\(header)}")
+                    == "field 'payload': missing, and 'length' in the header is not 0")
+        }
         let none = Self.edited.replacing("\"length\":10", with: "\"method\":\"GET\"")
         #expect(
             try OperationFile.decode(try read("{\"schema\":1,\"state\":\"new\",\(none)}").file, file: "f").body == [])

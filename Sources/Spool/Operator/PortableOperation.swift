@@ -219,8 +219,9 @@ package struct PortableOperation: Hashable, Sendable {
             }
             return body
         default:
-            let expected = length.flatMap { JSONText.integer(fields.bytes, $0) } ?? 0
-            if expected != 0 { throw fields.error("payload", "missing, and the body had \(expected) bytes") }
+            if let length, JSONText.integer(fields.bytes, length) != 0 {
+                throw fields.error("payload", "missing, and 'length' in the header is not 0")
+            }
             return []
         }
     }
