@@ -54,6 +54,22 @@ struct ExportTests {
         #expect(try queue.run("status", "--check").output.contains("1 operation failed for good"))
     }
 
+    @Test func `export says that kept values stay in the queue`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(200, body: #"{"id":"N7"}"#)))
+        let queue = try Drainq(
+            """
+            { routes: { create: { url: "\(receiver.url)/", keep: { n: "/id" } },
+                update: { url: "\(receiver.url)/{kept.n}" } } }
+            """)
+        try queue.run("add", "--type", "create", "--key", "k", input: "1")
+        #expect(try queue.run("run").status == 0)
+        try queue.run("add", "--type", "update", "--key", "k", "--delay", "1h", input: numbered(2))
+        let exported = try queue.run("export")
+        #expect(exported.status == 0 && exported.lines.count == 2)
+        #expect(exported.error.contains("kept values are not exported: 2 exported operations are to send them"))
+        #expect(try queue.run("export", "--quiet").error.isEmpty)
+    }
+
     @Test func `export and import make the same files under the same names`() throws {
         let (from, to) = (try variety(), try Drainq())
         let exported = try from.run("export")

@@ -1,4 +1,4 @@
-import Policy
+package import Policy
 package import Spool
 
 /// An operation as it was saved outside the queue: its name, and what its file had.
@@ -37,6 +37,8 @@ package struct OperationExport {
     /// The exported operations that were in flight.
     package private(set) var claimed = 0
     package private(set) var bodyFiles = 0
+    /// The numbers of exported operations, by type.
+    package private(set) var types: [TypeName: Int] = [:]
     /// The files in `new/` that no run has read yet.
     package private(set) var foreign = 0
 
@@ -103,6 +105,7 @@ package struct OperationExport {
         }
         if entry.isInFlight { claimed += 1 }
         if operation.header.bodyFile != nil { bodyFiles += 1 }
+        types[entry.name.type, default: 0] += 1
         try report(.line(line))
         if entry.hasFailed, seen.count < SeenFiles.most, let mark = try SeenFiles.mark(of: entry, in: spool) {
             seen.append(mark)

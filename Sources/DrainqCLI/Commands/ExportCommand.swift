@@ -48,8 +48,8 @@ struct ExportCommand: Command {
         removes operations only with --then-drop.
 
         The body is in `payload` if it is JSON on one line, else in `bodyBase64`; a body in a file of its own stays \
-        there. You may edit the lines, also the body. To replace a body that is in `bodyBase64`, remove this field \
-        and add `payload`. Some versions of `jq` rewrite numbers of more than 17 digits, and numbers such as 1.10, \
+        there, and kept values stay in the queue. You may edit the lines. To replace a body in `bodyBase64`, remove \
+        this field and add `payload`. Some versions of `jq` rewrite numbers of more than 17 digits, and numbers such as 1.10, \
         anywhere in a line.
 
         A file in quarantine is not an operation; the command does not export it. While a run works on the queue, the \
@@ -191,6 +191,12 @@ private final class ExportReport {
         }
         if bodyFiles > 0 {
             Messages.notice("\(InWords.are(bodyFiles, "body file")) not exported: the output has only the paths")
+        }
+        let senders = export.types.filter { !queue.configuration.route(of: $0.key).keptNames.isEmpty }
+            .reduce(0) { $0 + $1.value }
+        if senders > 0 {
+            Messages.notice(
+                "kept values are not exported: \(InWords.are(senders, "exported operation")) to send them")
         }
         if foreign > 0 {
             Messages.notice(
