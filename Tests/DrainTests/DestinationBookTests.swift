@@ -235,7 +235,7 @@ struct DestinationBookTests {
             for event in events { parts.book.apply(event, to: destination, at: bench.now) }
             destination.skipped = 2
         }
-        parts.book.countLeft(of: Pass(began: bench.instant), begun: 0)
+        parts.book.countLeft(of: Pass(moment: bench.now, began: bench.instant), begun: 0)
         let summary = parts.tally.summary
         #expect(summary.held == 2 && summary.paused == 2 && summary.waiting == 2 && summary.leftDue == 0)
     }

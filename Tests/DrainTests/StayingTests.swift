@@ -192,6 +192,36 @@ struct StayingTests {
         #expect(summary.deferred == 0 && summary.outcomes == [])
     }
 
+    @Test func `a run that stays removes an older value before it sends a newer one that has become due`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        #expect(try bench.run { _ in .status(503) }.deferred == 1)
+        try bench.add(1) { ($0.key, $0.notBefore) = ("k", bench.now + .milliseconds(2_500)) }
+        var bodies: [[UInt8]] = []
+        let world = bench.world { request in
+            if let body = request.body { bodies.append(body) }
+            return .status(400)
+        }
+        let summary = try run(bench, RunOptions(stay: .during(.seconds(100))), world)
+        #expect(bodies == [Array("1".utf8)])
+        #expect(summary.superseded == 1 && summary.failed == 1)
+    }
+
+    @Test func `a refused value goes for a newer one that has become due while the run waited`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        let due = bench.now + .milliseconds(2_500)
+        try bench.add(1) { ($0.key, $0.notBefore) = ("k", due) }
+        let world = bench.world { request in
+            if request.body != Array("0".utf8) { return .status(204) }
+            _ = try? bench.add(1) { ($0.key, $0.notBefore) = ("k", due) }
+            return .status(400)
+        }
+        let summary = try run(bench, RunOptions(stay: .during(.seconds(5))), world)
+        #expect(summary.failed == 0 && summary.superseded == 1 && summary.delivered == 1)
+    }
+
     @Test func `a run that stays does not count as ambiguous at its end what an operator has queued again`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.keyTTL = .seconds(10)

@@ -40,7 +40,7 @@ struct Listing: ~Copyable {
         _ expiries: OwnExpiries? = nil, began: ContinuousClock.Instant,
         open: @escaping (OperationKinds.Kind) -> RunDestination
     ) {
-        pass = Pass(began: began)
+        pass = Pass(moment: view.now, began: began)
         self.view = view
         self.authority = view.configuration.hasSequentialRoutes ? authority : .undecided
         self.peers = peers

@@ -48,6 +48,8 @@ struct Pass {
     var errors: [SpoolError] = []
     /// The number of files in `new/` whose names are not canonical.
     var foreign = 0
+    /// The time at which the listing has asked what is due.
+    let moment: Timestamp
     /// The start of the listing, by the monotonic clock.
     let began: ContinuousClock.Instant
     /// The duration of the listing. The wait for the next listing is proportional to this cost.

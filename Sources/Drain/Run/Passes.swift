@@ -125,10 +125,12 @@ struct Passes: ~Copyable {
         return pass
     }
 
-    /// Lists and chooses. Notes which operations of the run still wait.
+    /// Lists and chooses. Notes which operations of the run still wait. From now on values replace older ones by the
+    /// time of this listing: the values that it has found due.
     private mutating func list(budget: Int) throws(SpoolError) -> Pass {
         let pass = try choice.pass(budget: budget, dispatch.settling)
         dispatch.settling.operations.note(standing: pass.standing)
+        dispatch.settling.rule.moment = pass.moment
         return pass
     }
 

@@ -10,21 +10,19 @@ struct ProposedValues {
     /// The time within which a file system may give two changes of a directory the same time, and more.
     private static let tick = Duration.milliseconds(20)
     private let spool: SpoolDirectory
-    private let rule: ReplacementRule
     private let clock: RunClock
     private var waiting: (newest: Coalescing, until: ContinuousClock.Instant)?
     /// The keys with a value in `failed/` or `quarantine/`, as long as both directories have the times of their last
     /// change. `isComplete`: the listing has every change that these times stand for.
     private var dead: (keys: Set<Int>, changes: [Int64], seen: ContinuousClock.Instant, isComplete: Bool)?
 
-    init(spool: SpoolDirectory, rule: ReplacementRule, clock: RunClock) {
+    init(spool: SpoolDirectory, clock: RunClock) {
         self.spool = spool
-        self.rule = rule
         self.clock = clock
     }
 
     /// Returns a newer value that waits in the queue; `nil` if there is none.
-    mutating func newer(than name: EntryName) throws(SpoolError) -> EntryName? {
+    mutating func newer(than name: EntryName, by rule: ReplacementRule) throws(SpoolError) -> EntryName? {
         if rule.group(of: name) == nil { return nil }
         let began = clock.instant()
         if waiting.map({ $0.until <= began }) ?? true {
@@ -37,7 +35,7 @@ struct ProposedValues {
     }
 
     /// Looks for values of an operation's key in `failed/` and `quarantine/`. Returns false if there is none.
-    mutating func lookForDeadLetters(of name: EntryName) throws(SpoolError) -> Bool {
+    mutating func lookForDeadLetters(of name: EntryName, by rule: ReplacementRule) throws(SpoolError) -> Bool {
         guard let group = rule.group(of: name) else { return false }
         let states = [QueueState.failed, .quarantine]
         let changes = try spool.changes(of: states)

@@ -96,7 +96,7 @@ extension Settling {
     /// After an error the newer one must stay, with its mark: no dead letter comes back into the queue before the next
     /// recovery has removed them.
     mutating func supersedeDeadLetters(by newer: Claim) throws(SpoolError) {
-        if !rule.mayLeaveOlder(newer.name), try !proposals.lookForDeadLetters(of: newer.name) { return }
+        if !rule.mayLeaveOlder(newer.name), try !proposals.lookForDeadLetters(of: newer.name, by: rule) { return }
         let removed = try spool.supersedeDeadLetters(
             by: spoolRun.successor(sent: newer), rule, patience: QueueView.patience, at: world.now())
         for entry in removed { noteSuperseded(entry.name, by: newer.name.id) }

@@ -66,7 +66,7 @@ extension Settling {
     }
 
     private mutating func lookForSuccessor(of name: EntryName) throws(SpoolError) -> Bool {
-        guard let newer = try proposals.newer(than: name) else { return false }
+        guard let newer = try proposals.newer(than: name, by: rule) else { return false }
         return spool.successor(named: newer) != nil
     }
 

@@ -36,7 +36,8 @@ struct Settling: ~Copyable {
     var released: [OperationID: Decision] = [:]
     private var isCollecting = false
     private var syncPace: SyncPace
-    let rule: ReplacementRule
+    /// The rule at the time of the last listing.
+    var rule: ReplacementRule
     var proposals: ProposedValues
 
     /// `operations` is what earlier passes have made of single operations.
@@ -52,7 +53,7 @@ struct Settling: ~Copyable {
         chance = SharedGenerator(using: &generator)
         syncPace = SyncPace(now: world.clock.instant())
         rule = ReplacementRule(configuration, at: world.clock.now())
-        proposals = ProposedValues(spool: spool, rule: rule, clock: world.clock)
+        proposals = ProposedValues(spool: spool, clock: world.clock)
     }
 
     // MARK: - Answers
@@ -90,7 +91,7 @@ struct Settling: ~Copyable {
     ) throws(SpoolError) {
         let attempt = answer.attempt
         if !hasSubmitter, case .failed = settlement.disposition, let claim = member.claim,
-            let newer = try proposals.newer(than: member.name),
+            let newer = try proposals.newer(than: member.name, by: rule),
             try spoolRun.supersede(claim, byWaiting: newer, rule, patience: QueueView.patience, at: world.now())
         {
             // The operation must not come back out of `failed/`.

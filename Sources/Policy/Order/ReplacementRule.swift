@@ -2,7 +2,8 @@
 package struct ReplacementRule: Sendable {
     private let configuration: Configuration
     private let destinations: DestinationTable
-    private let moment: Timestamp
+    /// The time at which an operation with a `notBefore` is due or not.
+    package var moment: Timestamp
 
     package init(_ configuration: Configuration, at now: Timestamp) {
         self.configuration = configuration
