@@ -140,6 +140,46 @@ struct OperationChangeTests {
         #expect(try change(.drop(), filter(OperatorAction.drop().states)) == Array(ids.reversed()))
     }
 
+    @Test func `a drop of replacing values takes the superseded ones first, and then the newest first`() throws {
+        bench.configuration.defaultRoute.ordering = .key
+        bench.configuration.defaultRoute.coalesce = true
+        bench.configuration.routes[TypeName("other")!]?.ordering = .key
+        try bench.add(2) { ($0.key, $0.url) = ("k", "http://one/") }
+        try bench.add(1, type: "other") { ($0.key, $0.url) = ("k", "http://one/") }
+        try bench.add(1) { ($0.key, $0.url) = ("k", "http://one/") }
+        #expect(
+            try change(.drop(), filter(OperatorAction.drop().states))
+                == ["default-1", "default-0", "default-2", "other-0"])
+    }
+
+    @Test func `a drop removes the patches of one document while no other process has the names lock`() throws {
+        var system = SystemCalls.real
+        nonisolated(unsafe) var elapsed = Duration.zero
+        // Each move is long enough for the command to leave the lock free.
+        system.elapsed = {
+            elapsed += .seconds(1)
+            return elapsed
+        }
+        nonisolated(unsafe) var atGap: () -> Void = {}
+        system.sleep = { _ in atGap() }
+        let bench = try Bench(system: system)
+        bench.configuration.defaultRoute.coalesce = true
+        bench.configuration.defaultRoute.mergesPayloads = true
+        for _ in 0..<2 { for key in ["a", "b"] { try bench.add(1) { $0.key = key } } }
+        nonisolated(unsafe) var left: [Int] = []
+        atGap = { left.append((try? bench.names(.new).count) ?? -1) }
+        var ids: [String] = []
+        var change = OperationChange(.drop(), in: bench.spool, bench.configuration, clock: bench.clock) {
+            if case .changed(let entry, _) = $0 { ids.append(entry.name.id.description) }
+        }
+        try change.perform(
+            on: .filter(
+                OperationFilter(states: [.new]),
+                KnownDestinations(of: bench.spool, bench.configuration, at: bench.now), isStrict: false))
+        #expect(ids == ["default-1", "default-3", "default-0", "default-2"])
+        #expect(left == [2])
+    }
+
     @Test func `a retry refuses what a run would fail again for its age`() throws {
         let end = bench.now + .seconds(60)
         try bench.add(1) { $0.expiresAt = end }

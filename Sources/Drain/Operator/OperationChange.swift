@@ -76,28 +76,52 @@ package struct OperationChange {
     }
 
     private mutating func change(_ entries: [Entry], _ items: [QuarantineItem]) throws(SpoolError) {
-        var entries = entries
         let before = try heldBehindFailed()
         var released = before
         defer { reportReleased(released) }
         let chosen = Set(entries.map(\.name.id) + items.compactMap(\.name?.id))
-        // Drops the newest first: a run beside the change, or after its early end, sends no follower without its head.
-        if case .drop(let withFollowers) = action {
-            if withFollowers {
-                let followers = before.values.filter { chosen.contains($0.failed) }.map(\.entry)
-                released = before.filter { !chosen.contains($0.value.failed) }
-                entries += followers.filter { !chosen.contains($0.name.id) }
-            }
-            if withFollowers || configuration.hasSequentialRoutes {
-                entries.sort { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) }
-            }
+        var followers: [Entry] = []
+        if case .drop(withFollowers: true) = action {
+            followers = before.values.filter { chosen.contains($0.failed) }.map(\.entry)
+            released = before.filter { !chosen.contains($0.value.failed) }
         }
+        let units = inUnits(entries + followers.filter { !chosen.contains($0.name.id) })
         // A failed operation that changes too may release those behind it.
         let kept = before.filter { !$0.value.entry.name.isHeld && !chosen.contains($0.value.failed) }
-        for start in stride(from: 0, to: entries.count, by: Self.batchSize) {
-            try change(entries[start..<min(start + Self.batchSize, entries.count)], behind: kept.mapValues(\.failed))
+        for start in stride(from: 0, to: units.count, by: Self.batchSize) {
+            try change(units[start..<min(start + Self.batchSize, units.count)], behind: kept.mapValues(\.failed))
         }
         try changeQuarantined(items)
+    }
+
+    /// Returns the operations in the order of their change, those of a unit together: under one hold of the names lock.
+    ///
+    /// A run beside a drop, or after its early end, sends no operation because of the drop. Superseded values go first,
+    /// while the newer value still supersedes them. Then the newest go first, so no follower is left without its head.
+    /// The patches of one document are a unit, the oldest first: a patch that is left has no value that the document
+    /// would not have had.
+    private func inUnits(_ entries: [Entry]) -> [[Entry]] {
+        guard case .drop = action, configuration.hasSequentialRoutes else { return entries.map { [$0] } }
+        let table = DestinationTable(configuration)
+        var newest = Coalescing(ReplacementRule(configuration, at: now))
+        for entry in entries where entry.state == .new || entry.state == .deferred { newest.note(entry.name) }
+        var (superseded, units): ([[Entry]], [[Entry]]) = ([], [])
+        var last: [SequenceKey: (unit: Int, group: SequenceKey?)] = [:]
+        for entry in entries.sorted(by: { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) }) {
+            let order = configuration.route(of: entry.name.type).order
+            let destination = table.destination(of: entry.name)
+            let sequence = order.sequence(of: entry.name, to: destination)
+            let group = order.mergesPayloads ? order.group(of: entry.name, to: destination) : nil
+            if newest.isSuperseded(entry.name) {
+                superseded.append([entry])
+            } else if let group, let before = sequence.flatMap({ last[$0] }), before.group == group {
+                units[before.unit].append(entry)
+            } else {
+                if let sequence { last[sequence] = (units.count, group) }
+                units.append([entry])
+            }
+        }
+        return superseded + units.map { $0.reversed() }
     }
 
     // MARK: - Choosing
@@ -171,7 +195,7 @@ package struct OperationChange {
 
     /// Changes operations with shared syncs. `failed`: the failed operations that hold others, by the held ones.
     private mutating func change(
-        _ batch: some Sequence<Entry>, behind failed: [OperationID: OperationID]
+        _ batch: ArraySlice<[Entry]>, behind failed: [OperationID: OperationID]
     ) throws(SpoolError) {
         var done: [(entry: Entry, due: Timestamp?)] = []
         var refused: [(entry: Entry, objection: OperatorAction.Objection)] = []
@@ -195,13 +219,21 @@ package struct OperationChange {
         try spool.withSharedSyncs {
             work = Result { () throws(SpoolError) in
                 guard action.leavesSuperseded(configuration) else {
-                    for entry in batch { try change(entry, nil) }
+                    for unit in batch {
+                        if unit.count == 1 {
+                            try change(unit[0], nil)
+                        } else {
+                            try spool.withNamesLock { () throws(SpoolError) in
+                                for entry in unit { try change(entry, nil) }
+                            }
+                        }
+                    }
                     return
                 }
                 // Until the entries have moved: a run that sends a newer value has listed before, or will list them.
                 try spool.withNamesLock { () throws(SpoolError) in
-                    let newer = try action.newer(than: batch, in: spool, configuration, at: now)
-                    for entry in batch { try change(entry, newer[entry.name]) }
+                    let newer = try action.newer(than: batch.joined(), in: spool, configuration, at: now)
+                    for entry in batch.joined() { try change(entry, newer[entry.name]) }
                 }
             }
         }
