@@ -87,6 +87,30 @@ struct KeyLimitTests {
         #expect(ended.values.allSatisfy { $0 == .evicted } && ended.count == 4)
     }
 
+    @Test func `a key goes whole or not at all, however the process dies that evicts it`() throws {
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            let calls = InterceptedCalls()
+            do {
+                var control = AdmissionControl(configuration(merges: true, operations: 1))
+                let open = try fresh.open(calls.calls)
+                _ = try open.accept([submission("a", "k", 0), submission("b", "k", 1)], within: &control)
+                calls.reset(.crash(at: index))
+                // try?: the process dies.
+                _ = try? open.accept([submission("c", "l", 2)], within: &control)
+            }
+            try fresh.recover()
+            let ids = try fresh.entries().map { "\($0.name.id)" }.sorted()
+            #expect([["a", "b"], ["a", "b", "c"], ["c"]].contains(ids), "call \(index)")
+            let open = try fresh.open()
+            if ids == ["c"] {
+                let ended = try open.endings(of: [OperationID("a")!, OperationID("b")!]).kinds
+                #expect(ended.count == 2 && ended.values.allSatisfy { $0 == .evicted }, "call \(index)")
+            }
+            if calls.count < index { return #expect(ids == ["c"]) }
+        }
+    }
+
     @Test func `a key with an operation in flight stays`() throws {
         let limited = configuration(merges: true, operations: 2)
         var control = AdmissionControl(limited)

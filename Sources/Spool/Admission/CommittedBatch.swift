@@ -1,10 +1,10 @@
 import CSystem
 import Policy
 
-/// A batch that enters the queue as a whole. The file `committed` in the writer's directory names each written file and
-/// its target, and a file that leaves the queue for them.
+/// A batch that enters the queue, or leaves it, as a whole. The file `committed` in the writer's directory names each
+/// written file and its target, and the files that leave the queue for them, or by themselves.
 ///
-/// The batch is in the queue from the rename that gives `committed` its name. A crash before the rename leaves nothing:
+/// The batch is in the queue, or out of it, from the rename that gives `committed` its name. A crash before the rename leaves nothing:
 /// a run sweeps the directory of the dead writer. After the rename, a process that sweeps the directory, or takes the
 /// names lock, completes the batch first. So no operation of a batch is sent while
 /// another operation of it can still get lost.
@@ -40,14 +40,14 @@ struct CommittedBatch {
     private var draft: QueuePath { QueuePath(in: directory, "committing".utf8) }
 
     /// Commits the batch, durably if `durable`. Each file has one line: its name in the directory, its path in the
-    /// queue, and `=` if it replaces the file there. A line of `-` and a path is of the file that leaves the queue once
+    /// queue, and `=` if it replaces the file there. A line of `-` and a path is of a file that leaves the queue once
     /// the others are in.
-    func commit(_ moves: [Move], insteadOf old: QueuePath?, durable: Bool) throws(SpoolError) {
+    func commit(_ moves: [Move], insteadOf old: [QueuePath], durable: Bool) throws(SpoolError) {
         var text = ""
         for move in moves {
             text += "\(move.from.name) \(move.to.description)\(move.replaces ? " =" : "")\n"
         }
-        if let old { text += "\(Self.leaving) \(old.description)\n" }
+        for path in old { text += "\(Self.leaving) \(path.description)\n" }
         try queue.attempt("commit", draft) { () throws(Errno) in
             try queue.createFile(draft, Array(text.utf8), durable: durable)
             if durable {
@@ -79,6 +79,7 @@ struct CommittedBatch {
         var targets: Set<QueuePath> = []
         for line in bytes.split(separator: UInt8(ascii: "\n")).map({ String(decoding: $0, as: UTF8.self) }) {
             if let old = leaving(line) {
+                AdmissionRecord.noteRemovals(in: queue)
                 _ = try queue.drop(old, having: nil, nil, ending: nil)
                 if old.parent == QueueState.quarantine.path { queue.removeReason(QuarantineItem(fileName: old.name)) }
                 targets.insert(old.parent)

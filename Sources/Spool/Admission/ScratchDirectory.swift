@@ -27,8 +27,8 @@ final class ScratchDirectory {
         }
     }
 
-    /// Makes the directory for files that take the place of a run's claims: one lock covers both, so a commitment is
-    /// completed before the claims go back.
+    /// Makes the directory for files that take the place of a run's claims, or for the commitment to remove claims: one
+    /// lock covers both, so a commitment is completed before the claims go back.
     init(in run: SpoolRun) throws(SpoolError) {
         queue = run.queue
         directory = nil

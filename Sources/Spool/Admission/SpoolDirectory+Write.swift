@@ -80,7 +80,7 @@ extension SpoolDirectory {
         func enter() throws(SpoolError) {
             if let run { unpublished.unreplaced = try run.claim(files, &moves) }
             if !allOrNone || unpublished.unreplaced.isEmpty {
-                try batch?.commit(moves, insteadOf: old, durable: durable)
+                try batch?.commit(moves, insteadOf: old.map { [$0] } ?? [], durable: durable)
                 do throws(SpoolError) {
                     try place(moves, &unpublished, durable: durable && claimer == nil, isCommitted: batch != nil)
                 } catch {

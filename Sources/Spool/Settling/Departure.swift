@@ -67,14 +67,16 @@ extension SpoolDirectory {
     /// Any row → gone. Returns false if a file is no longer there.
     ///
     /// With a scratch directory the rename into it decides against a run (row W), and a file left by a failed unlink or
-    /// a crash is swept. Without one the unlink decides.
+    /// a crash is swept. Without one the unlink decides. With `batch` commits the removal of all files first.
     func depart(
-        _ verb: String, _ departure: consuming Departure, by scratch: ScratchDirectory? = nil
+        _ verb: String, _ departure: consuming Departure, by scratch: ScratchDirectory? = nil,
+        as batch: CommittedBatch? = nil
     ) throws(SpoolError) -> Bool {
         let files = departure.files
         noteEndings(files.compactMap(\.ending))
         var staying = files
         defer { takeBackEndings(staying.compactMap(\.ending)) }
+        try batch?.commit([], insteadOf: files.map(\.path), durable: true)
         for file in files where try remove(file, verb, scratch) || file.isClaimed { staying.removeAll { $0 === file } }
         return staying.isEmpty
     }
@@ -312,8 +314,9 @@ extension AdmissionControl {
 
 extension SpoolRun {
     /// Row N, D → C → gone, for all operations of an eviction, or for none: puts them back if another run has one of
-    /// them. Second names in row C of dead runs go first. Returns whether they are gone. After a crash the claims come
-    /// back.
+    /// them. Second names in row C of dead runs go first. Returns whether they are gone. Several leave as a committed
+    /// batch: after a crash all of the claims come back, or the next process removes the rest. If the system refuses a
+    /// removal, the rest comes back. The caller has the names lock.
     func evict(_ eviction: consuming Eviction) throws(SpoolError) -> Bool {
         var eviction = eviction
         var claims: [Claim] = []
@@ -326,7 +329,13 @@ extension SpoolRun {
             claims.append(claim)
             eviction.add(claim)
         }
-        _ = try queue.depart("drop", .evicted(eviction))
+        let scratch = claims.count > 1 ? try ScratchDirectory(in: self) : nil
+        let batch = scratch.map { CommittedBatch(in: $0.path, queue) }
+        defer {
+            batch?.withdraw()
+            scratch?.close()
+        }
+        _ = try queue.depart("drop", .evicted(eviction), as: batch)
         noteRemoval(in: directory.path)
         for claim in claims { forget(claim) }
         return true
