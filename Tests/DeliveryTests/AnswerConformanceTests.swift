@@ -194,7 +194,7 @@ import Testing
 
     @Test(arguments: Transport.allCases)
     func `a connection that ends within a coded body truncates the answer`(transport: Transport) throws {
-        let sent = HostileAnswer(Answer(200, headers: ["Content-Encoding: gzip"], body: Self.emptyObject))
+        let sent = Answer(200, headers: ["Content-Encoding: gzip"], body: Self.emptyObject)
         #expect(try attempt(.always(sent.truncated(by: 5)), by: transport).failure == .truncated)
     }
 
