@@ -52,7 +52,7 @@ enum Sizes {
 
         "drainq-sizing.7": 493,
 
-        "drainq.1": 2_175,
+        "drainq.1": 2_172,
     ]
 
     /// The exact number of each thing that a user has to learn.
