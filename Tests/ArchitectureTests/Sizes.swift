@@ -19,7 +19,7 @@ enum Sizes {
 
         "Configuration": 3_309,
 
-        "Delivery": 5_991,
+        "Delivery": 5_992,
 
         "Drain": 9_804,
 

@@ -116,12 +116,12 @@ struct HeldBehindFailedTests {
         #expect(summary.failed == 0)
     }
 
-    @Test func `an operation of send waits behind a dead letter`() throws {
+    @Test func `an operation of send is held behind a dead letter`() throws {
         let bench = try bench(.key)
         try bench.add(1) { $0.key = "a" }
         _ = try bench.run { _ in .status(422) }
         bench.now = bench.now + .seconds(1)
-        #expect(try bench.send("x", key: "a").word == "deferred")
+        #expect(try bench.send("x", key: "a").word == "held")
         #expect(try bench.names(.new).count == 1)
     }
 

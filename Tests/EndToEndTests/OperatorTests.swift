@@ -387,7 +387,7 @@ struct OperatorTests {
 
     @Test(arguments: [
         ([], "{\"content\":\"  \"}", "the payload does not meet the route's 'require': /content is empty"),
-        (["--type", "{payload.type}", "-H", "Host: evil"], #"{"type":"own"}"#, "the operation's header 'Host' is not"),
+        (["--type", "{payload.type}", "-H", "Host: evil"], #"{"type":"own"}"#, "the operation's header 'Host' is one"),
         (["--type", "keyed"], "{\"content\":\"x\"}", "the operation has no value for '{key}'"),
     ])
     func `add refuses an operation that can never be sent`(options: [String], payload: String, reason: String) throws {

@@ -22,7 +22,8 @@ struct TokenFile: ~Copyable {
         guard file >= 0 else { return nil }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
-            status.st_mode & 0o077 == 0, status.st_nlink == 1, lockFile(file, until: .now + patience)
+            status.st_mode & 0o077 == 0, status.st_nlink == 1,
+            lockFile(file, until: .now + patience)
         else {
             close(file)
             return nil

@@ -25,9 +25,9 @@ package struct OperationSender: ~Copyable {
         case exists(SpoolDirectory.Existing)
         /// The queue did not accept the operation. Nothing was sent.
         case refused(AdmissionRefusal)
-        /// `answer` is the body; `nil` if it is cut. `isSettled` is false if an error keeps the operation's file in the queue: the file
-        /// could not be removed, or a value of the answer could not be kept. The next run does it, if the file is
-        /// marked.
+        /// `answer` is the body; `nil` if it is cut. `isSettled` is false if an error keeps the operation's file in the
+        /// queue: the file could not be removed, or a value of the answer could not be kept. The next run does it, if
+        /// the file is marked.
         case delivered(AttemptEvent, answer: [UInt8]?, isSettled: Bool)
         /// The operation failed for good. It stays claimed until `haveTold`.
         case failed(AttemptEvent)

@@ -82,7 +82,7 @@ extension OpenQueue {
         return failure.map { "\(RequestError.missingOwnSecret($0.key, reason: $0.value))" }
     }
 
-    /// Returns why the operation cannot be sent as it is; `nil` if it can be, or if this machine or its route is to blame.
+    /// Returns why the operation cannot be sent as it is; `nil` if it can, or if this machine or its route is to blame.
     func defect(of operation: Operation) -> RequestError? {
         if let file = operation.bodyFile,
             case .failure(let refusal) = spool.current(file, roots: configuration.bodyFileRoots), refusal.fault == nil
