@@ -5,9 +5,9 @@ import Policy
 /// written file and its target, and the files that leave the queue for them, or by themselves.
 ///
 /// The batch is in the queue, or out of it, from the rename that gives `committed` its name. A crash before the rename
-/// leaves nothing: a run sweeps the directory of the dead writer. After the rename, a process that sweeps the directory,
-/// or takes the names lock, completes the batch first. So no operation of a batch is sent while another operation of it
-/// can still get lost.
+/// leaves nothing: a run sweeps the directory of the dead writer. After the rename, a process that sweeps that
+/// directory, or takes the names lock, completes the batch first. So no operation of a batch is sent while another
+/// operation of it can still get lost.
 ///
 /// A file that replaces an operation has the path of this run's claim on the operation as its target: the commitment is
 /// then in the run's directory (`ScratchDirectory.init(in:)`), and is completed before the claims are put back.

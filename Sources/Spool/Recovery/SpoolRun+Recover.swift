@@ -13,10 +13,10 @@ extension SpoolRun {
     /// If this run dies too, the claim is a dead run's again. Leaves what cannot be recovered to the next recovery, and
     /// reports the failure in `errors`.
     ///
-    /// Calls `finish` for each delivered operation before its file goes, with its own url, and with a time not after the
-    /// beginning of its request, if known. Calls `tell` with the failures and deliveries that a dead run has not told,
-    /// without a lock but the dead run's, before the run's marks go. If this run dies, or a call throws, the next
-    /// recovery calls again; likewise if `tell` returns false.
+    /// Calls `finish` for each delivered operation before its file goes, with its own url, and with a time that is not
+    /// after the beginning of its request, if known. Calls `tell` with the failures and deliveries that a dead run has
+    /// not told, without a lock but the dead run's, before the run's marks go. If this run dies, or a call throws, the
+    /// next recovery calls again; likewise if `tell` returns false.
     package func recover(
         now: Timestamp, maximumInterruptions: Int = 5,
         finishing finish: (Claim, _ url: String?, _ began: Timestamp?) throws(SpoolError) -> Void = { _, _, _ in },
