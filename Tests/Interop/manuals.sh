@@ -138,7 +138,7 @@ configured() {
     local types
     rm -rf "$world"
     mkdir -p "$world"/{etc/drainq,usr/local/bin,run,credentials,var/lib/prometheus/node-exporter}
-    echo token | tee "$world"/etc/drainq/{api.token,aws.id,aws.key,client.secret} >/dev/null
+    echo token | tee "$world"/etc/drainq/{api.token,aws.id,aws.key} >/dev/null
     echo token >"$world/credentials/report.token"
     echo open >"$world/credentials/client.passphrase"
     chmod 600 "$world"/etc/drainq/* "$world"/credentials/*
@@ -146,7 +146,7 @@ configured() {
     # A program without a path, which check looks for in PATH.
     printf '#!/bin/sh\ncat >/dev/null\n' >"$work/bin/mail"
     chmod +x "$world"/usr/local/bin/* "$work/bin/mail"
-    export CREDENTIALS_DIRECTORY=$world/credentials TENANT=tenant DRAINQ_QUEUE=$world/queue
+    export CREDENTIALS_DIRECTORY=$world/credentials CLIENT_SECRET=token TENANT=tenant DRAINQ_QUEUE=$world/queue
     drainq init
     localized <<<"$1" >"$DRAINQ_QUEUE/drainq.json"
     cp "$work"/client.{pem,key} "$DRAINQ_QUEUE"
