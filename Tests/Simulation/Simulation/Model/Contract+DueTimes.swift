@@ -13,7 +13,9 @@ extension Contract {
                 record.judging.meets(subject)
                 guard record.time(at: exchange.received) < last.due else { return nil }
                 guard
-                    !record.clocks.differ(from: last.learned, to: exchange.received),
+                    // A pass asks what is due by the time at which it began, and may wait for locks after that.
+                    !record.clocks.differ(
+                        from: min(last.learned, record.course(of: exchange.process).began), to: exchange.received),
                     !record.isExcusedSender(of: exchange),
                     !record.isWanted(life, by: exchange.process),
                     // A later end of an attempt, at an operator's wish, has set another time.

@@ -29,9 +29,12 @@ extension Contract {
         if !record.clocks.areRight { return [] }
         let runs = record.courses.filter { $0.value.choice != nil }.sorted { $0.value.began < $1.value.began }
         return record.looks.compactMap { index, look -> Breach? in
-            // A crash may lose the times, and an error keeps a run from writing its own.
+            // A crash may lose the times, an error keeps a run from writing its own, and what cannot begin is no run.
             let known = runs.last { _, course in
-                course.ended.map { $0 < index } ?? false && course.killed == nil && course.refusals.isEmpty
+                guard let ended = course.ended, ended < index, case .endsRun = record.events[ended].what else {
+                    return false
+                }
+                return course.killed == nil && course.refusals.isEmpty
                     && !record.powerCuts.contains { $0 > course.began && $0 < index }
             }
             if look.findings.contains(.unreadable) { return nil }

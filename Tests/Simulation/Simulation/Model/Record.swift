@@ -340,7 +340,7 @@ struct Record {
 
     /// A replacement of a dead letter is a dead letter, also if the operation has failed since the export, unless an
     /// operator may have queued the dead letter again before, or a power cut or the death of its run may have undone
-    /// the failure.
+    /// the failure. Its records are the queue's: what has expired unsent has done so in any content.
     private mutating func readReplacedDeadLetters() {
         for index in lives.indices where lives[index].isReplacing {
             guard let id = lives[index].id, let answered = lives[index].answers.last?.at else { continue }
@@ -350,15 +350,17 @@ struct Record {
                 other.leaves.last { leave in
                     guard case .failed = leave.leave, leave.at < answered else { return false }
                     return !mayBeUndone(leave.at, before: answered)
-                }?.since
-            }.max()
-            guard let since = isDeadLetter ? course(of: lives[index].submitter).began : failed else { continue }
+                }
+            }.max { $0.since < $1.since }
+            guard let since = isDeadLetter ? course(of: lives[index].submitter).began : failed?.since,
+                case .accepted? = lives[index].answer
+            else { continue }
             let wasFreed = contents.contains { content in
                 content.touches.contains { $0.verb.frees && $0.began < answered && ($0.told ?? .max) > since }
             }
-            if isDeadLetter, wasFreed { lives[index].leaves.removeAll { $0.at == answered } }
-            if !isDeadLetter, !wasFreed, case .accepted? = lives[index].answer {
-                lives[index].leaves.append((answered, .failed(isExpired: false), answered))
+            lives[index].leaves.removeAll { $0.at == answered }
+            if !wasFreed {
+                lives[index].leaves.append((answered, failed?.leave ?? .failed(isExpired: false), answered))
             }
         }
     }
