@@ -199,7 +199,7 @@ wide_text_ends_at_the_edge() {
 show_is_a_story() {
     shown "drainq show $failed_id" >"$work/story"
     has '^failed: permanently;' "$work/story"
-    has '^because the server refuses (400); the' "$work/story"
+    has '^because the server refuses \(400\); the' "$work/story"
     has '^key: .*顧客-7 🎉$' "$work/story"
     has '日本語 🎉' "$work/story"
     has '^    "n": 2$' "$work/story"
