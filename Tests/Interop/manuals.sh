@@ -3,7 +3,7 @@
 # here, and one that cannot be run is a failure. Prints `ok …` and `not ok …`, a line for each test.
 source "$(dirname "${BASH_SOURCE[0]}")/documents.bash"
 
-receiver '200 type=application/json ETag:"1" body={"id":7,"result":{"success":true,"id":1},"items":[{"status":200},{"status":200}]}'
+receiver '200 type=application/json ETag:"1" body={"id":7,"access_token":"token","token_type":"bearer","expires_in":3600,"result":{"success":true,"id":1},"items":[{"status":200},{"status":200}]}'
 
 # --- drainq(1)
 
