@@ -13,9 +13,7 @@ extension Contract {
                 record.judging.meets(subject)
                 guard record.time(at: exchange.received) < last.due else { return nil }
                 guard
-                    // A pass asks what is due by the time at which it began, and may wait for locks after that.
-                    !record.clocks.differ(
-                        from: min(last.learned, record.course(of: exchange.process).began), to: exchange.received),
+                    !record.clocks.differ(from: record.asked(by: exchange.process, after: last), to: exchange.received),
                     !record.isExcusedSender(of: exchange),
                     !record.isWanted(life, by: exchange.process),
                     // A later end of an attempt, at an operator's wish, has set another time.
@@ -169,6 +167,12 @@ extension Record {
         return !(course.stops + course.stalls + [course.killed].compactMap(\.self)).contains {
             $0 > learned && events[$0].time - events[learned].time <= Contract.removal
         }
+    }
+
+    /// Returns the earliest event by whose time a process may have asked whether a deferred operation is due: a pass asks
+    /// by the time at which it began, and may wait for locks after that.
+    fileprivate func asked(by process: ProcessID, after deferral: (learned: Int, told: Int, due: Timestamp)) -> Int {
+        events[deferral.told].process == process ? deferral.learned : min(deferral.learned, course(of: process).began)
     }
 
     /// Whether the sender of a request was stopped shortly before.
