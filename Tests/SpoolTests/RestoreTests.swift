@@ -187,13 +187,20 @@ struct RestoreTests {
         }
     }
 
-    @Test func `a replacement keeps the records of attempts that a run has made since the export`() throws {
-        let queue = try TemporaryQueue()
-        let open = try queue.open()
+    /// Adds an operation, exports it, and has a run claim it.
+    private func claimed(
+        in queue: TemporaryQueue, _ open: SpoolDirectory
+    ) throws -> (exported: PortableOperation, run: SpoolRun, claim: Claim) {
         let entry = try queue.add(["x"])[0]
         let exported = try #require(try open.portable(entry)).get()
         let run = try open.beginRun(now: TemporaryQueue.now)
-        let claim = try #require(try run.claim(entry))
+        return (exported, run, try #require(try run.claim(entry)))
+    }
+
+    @Test func `a replacement keeps the records of attempts that a run has made since the export`() throws {
+        let queue = try TemporaryQueue()
+        let open = try queue.open()
+        let (exported, run, claim) = try claimed(in: queue, open)
         _ = try run.settle(claim, as: .failed(countsAttempt: true), record: TemporaryQueue.record(.failed))
         run.haveTold()
         try run.end()
@@ -207,10 +214,7 @@ struct RestoreTests {
     @Test func `import does not replace a failed operation that its run may take back`() throws {
         let queue = try TemporaryQueue()
         let open = try queue.open()
-        let entry = try queue.add(["x"])[0]
-        let exported = try #require(try open.portable(entry)).get()
-        let run = try open.beginRun(now: TemporaryQueue.now)
-        let claim = try #require(try run.claim(entry))
+        let (exported, run, claim) = try claimed(in: queue, open)
         let disposal = SpoolRun.Disposal(claim, .failed(countsAttempt: true), record: TemporaryQueue.record(.failed))
         _ = try run.withhold(disposal, now: TemporaryQueue.now)
         func replace() throws -> [Acceptance] {

@@ -166,7 +166,7 @@ package struct QueueView {
     func isNamed(_ id: OperationID) -> Bool { options.ids?.contains(id) ?? true }
 
     /// Whether the run has deferred an operation, or has held it and it is still held.
-    mutating func isOfRun(_ name: ListedName) -> Bool {
+    func isOfRun(_ name: ListedName) -> Bool {
         !deferred.isEmpty && deferred.contains(name.id) || name.isHeld && ambiguous.contains(name.id)
     }
 
