@@ -68,7 +68,7 @@ struct FrameWriter {
     /// Makes room for this many more bytes.
     private mutating func reserve(_ more: Int) {
         let missing = count + more - bytes.count
-        if missing > 0 { bytes.append(contentsOf: repeatElement(0, count: max(missing, bytes.count))) }
+        if missing > 0 { bytes += [UInt8](repeating: 0, count: max(missing, bytes.count)) }
     }
 
     private mutating func put(kind: UInt8) {
