@@ -292,12 +292,13 @@ struct Record {
     }
 
     /// Returns since when a report may be true. A run reports in groups, after the changes of the files: an operation
-    /// in flight may have left with its answer, other operations at any time of the run.
+    /// in flight may have left with its answer, other operations at any time of the run. A run also reports what a dead
+    /// run's answer has ended.
     private func moment(of life: Life, before index: Int, by process: ProcessID) -> Int {
-        let last = life.exchanges.last {
-            exchanges[$0].process == process && exchanges[$0].received < index
-        }
-        return last.flatMap { exchanges[$0].learned } ?? courses[process]?.began ?? index
+        let answered = life.exchanges.filter { exchanges[$0].received < index }
+        let own = answered.last { exchanges[$0].process == process }
+        let others = answered.last { course(of: exchanges[$0].process).killed.map { $0 < index } ?? false }
+        return (own ?? others).flatMap { exchanges[$0].learned } ?? courses[process]?.began ?? index
     }
 
     private mutating func readCommands() {
