@@ -152,7 +152,8 @@ extension QueuePage {
                         ? "send nothing there until a person releases it."
                         : "try one operation\(one ? "" : " of each") \(next); if it is delivered, the others follow."
                 ))
-            let notice = group.cause.status == nil ? "" : "; a run notices a changed secret by itself"
+            let isRefused = group.cause.status.map(AnswerRule.refusingCredentials.contains) ?? false
+            let notice = isRefused ? "; a run notices a changed secret by itself" : ""
             let remedy = CauseWords.remedy(group.cause).map { "\($0)\(notice). Or, when" } ?? "when"
             rows.append(("You", "\(remedy) the cause is gone:\(command)"))
         } else if let remedy = CauseWords.remedy(group.cause) {

@@ -48,7 +48,7 @@ extension Verdict {
     /// of a callable function. False if the outcome is not `held`.
     package var isAboutCredentials: Bool {
         if outcome != .held { return false }
-        return status.map { [401, 403, 407].contains($0) } ?? false || canonical == .unauthenticated
+        return status.map(AnswerRule.refusingCredentials.contains) ?? false || canonical == .unauthenticated
             || canonical == .permissionDenied
     }
 }

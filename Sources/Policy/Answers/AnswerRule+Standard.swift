@@ -1,4 +1,7 @@
 extension AnswerRule {
+    /// The statuses that refuse the credentials, or this operation with them (RFC 9110 §15.5.2, §15.5.4, §15.5.8).
+    package static let refusingCredentials: Set<Int> = [401, 403, 407]
+
     static func standard(_ status: Int) -> AnswerRule {
         let (range, outcome) = defaultOutcome(ofStatus: status)
         return AnswerRule(.standard, .statuses([range]), outcome)
@@ -10,7 +13,7 @@ extension AnswerRule {
 
     private static func defaultOutcome(ofStatus status: Int) -> (ClosedRange<Int>, Outcome) {
         switch status {
-        case 401, 403, 407: (status...status, .held)
+        case _ where refusingCredentials.contains(status): (status...status, .held)
         // 409 is deferred: every request carries our idempotency key, and the server may still process the first one.
         case 408, 409, 421, 423, 425, 429: (status...status, .deferred)
         case 501, 505: (status...status, .failed)
