@@ -60,7 +60,7 @@ struct DestinationEventTests {
             let expected: [DestinationEvent] =
                 switch status {
                 case 200...299: [.delivered(began: began)]
-                case 300...399, 401, 403, 407: [.answered, .held(reason: rule, blamed: "print", began: began)]
+                case _ where outcome == .held: [.answered, .held(reason: rule, blamed: "print", began: began)]
                 case 429: [.answered, .retryAfter(until: now + .seconds(5))]
                 case 502, 503, 504: [.unreachable("\(status)")]
                 default: [.answered]

@@ -91,7 +91,7 @@ private struct AttemptCounts {
     /// Whether the run sends an operation with refused credentials again at once: another operation was delivered with
     /// them.
     private func isAskedAgain(_ exchange: Exchange) -> Bool {
-        guard let learned = exchange.learned, exchange.status(of: life.label).map([401, 403, 407].contains) ?? false,
+        guard let learned = exchange.learned, exchange.status(of: life.label).map(Contract.refusing.contains) ?? false,
             let next = life.exchanges.map({ record.exchanges[$0] }).first(where: {
                 $0.process == exchange.process && $0.received > learned
             })

@@ -144,7 +144,7 @@ extension Contract {
                     $0.request.host == life.kind.host && !$0.labels.contains(life.label)
                 }
                 // A second refusal holds the destination instead.
-                let refused = others.filter { [401, 403, 407].contains($0.status(ofBody: 0)) }
+                let refused = others.filter { $0.status(ofBody: 0).map(refusing.contains) ?? false }
                     .compactMap(\.replied).filter { $0 > began }.min()
                 let witnessed = others.compactMap { $0.delivered(body: 0) }.filter { $0 > at }.min()
                 let renewed = record.renewals.first { $0 > began } ?? .max

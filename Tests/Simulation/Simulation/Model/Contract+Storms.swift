@@ -5,6 +5,8 @@ extension Contract {
     private static let stormGuard = 5
     /// The permanent statuses. They end an operation and hold no destination by themselves.
     static let permanent: Set<Int> = [400, 404, 405, 406, 410, 422, 501, 505]
+    /// The statuses that refuse credentials. They end an operation only if another one's credentials are good.
+    static let refusing: Set<Int> = [401, 403, 407]
 
     /// An incident costs a destination at most five operations: at most five operations in a row fail by the same
     /// permanent status, in one run or in several. A delivery ends the row, and so does another permanent status.
@@ -102,9 +104,9 @@ extension Contract {
                 let process = record.events[at].process
                 guard case .failed(_, isExpired: false) = report, record.course(of: process).choice != nil,
                     let status = record.lastStatus(of: life, to: process, before: at),
-                    [401, 403, 407].contains(status),
+                    refusing.contains(status),
                     let first = life.exchanges.map({ record.exchanges[$0] }).first(where: {
-                        $0.status(of: life.label).map { [401, 403, 407].contains($0) } ?? false
+                        $0.status(of: life.label).map(refusing.contains) ?? false
                     })
                 else { return nil }
                 record.judging.meets(.life(life.label))

@@ -112,7 +112,7 @@ struct Waits {
         guard let learned = exchange.learned, learned < index, let body = exchange.body(of: life.label),
             let status = exchange.status(ofBody: body)
         else { return false }
-        return [400, 404, 405, 406, 410, 422, 501, 505].contains(status)
+        return Contract.permanent.contains(status)
     }
 
     /// Whether the sender of a request died before it took the answer in, or before the deadline for settling it.
