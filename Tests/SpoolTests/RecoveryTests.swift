@@ -561,6 +561,28 @@ struct RecoveryTests {
         #expect(queue.names("quarantine").isEmpty && queue.names("new").isEmpty)
     }
 
+    @Test func `a superseded value does not come back from a run that died between link and unlink`() throws {
+        var values = [queue.operation("older"), queue.operation("newer", 1)]
+        for index in values.indices { values[index].header.key = "k" }
+        let accepted = try queue.open().accept(values, limits: Limits(), durable: false)
+        let names = accepted.results.compactMap { if case .accepted(let name) = $0 { name } else { nil } }
+        let older = Entry(state: .new, name: names[0])
+        var configuration = Configuration()
+        configuration.defaultRoute.coalesce = true
+        let rule = ReplacementRule(configuration, at: now)
+        mkdir("\(queue.path)/claimed/dead", 0o700)
+        link("\(queue.path)/\(older.path)", "\(queue.path)/claimed/dead/\(older.name)")
+        for _ in 1...2 {
+            let run = try queue.open().beginRun(now: now)
+            guard let claim = try run.claim(older) else { break }
+            let isGone = try run.supersede(claim, byWaiting: names[1], rule, patience: .seconds(5), at: now)
+            try run.end()
+            _ = try queue.recover()
+            #expect(queue.names("new") == (isGone ? names[1...] : names[...]).map(\.description))
+        }
+        #expect(queue.names("new") == [names[1].description] && queue.names("claimed").isEmpty)
+    }
+
     @Test func `recovery finishes the move of a foreign file interrupted between link and unlink`() throws {
         for name in ["v", "w"] { try queue.put(#"{"drainq":1,"payload":"\#(name)"}"#, at: "new/\(name)") }
         mkdir("\(queue.path)/claimed/dead", 0o700)

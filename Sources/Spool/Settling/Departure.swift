@@ -214,8 +214,8 @@ extension SpoolRun {
     }
 
     /// Row C → gone: removes a claimed value that a waiting one replaces, durable after `sync`. Opens the newer one
-    /// under the names lock: no operator's command takes it away meanwhile. Returns false, and changes nothing, if the
-    /// newer one does not replace the claimed one, or while another process has the lock.
+    /// under the names lock: no operator's command takes it away meanwhile. Returns false also while another process
+    /// has the lock.
     package func supersede(
         _ claim: Claim, byWaiting newer: EntryName, _ rule: ReplacementRule, patience: Duration, at now: Timestamp
     ) throws(SpoolError) -> Bool {
@@ -229,13 +229,15 @@ extension SpoolRun {
         }
     }
 
-    /// Row C → gone: removes a claimed value that a newer one replaces, durable after `sync`. Returns false, and
-    /// changes nothing, if it does not.
+    /// Row C → gone: removes a claimed value that a newer one replaces, durable after `sync`, and first the names that
+    /// an interrupted move has left. Returns false, and ends nothing, if the newer one does not replace the value, or
+    /// if another run has a claim on the file, too: its recovery would bring the file back.
     package func supersede(
         _ claim: Claim, by newer: Successor, _ rule: ReplacementRule, at now: Timestamp
     ) throws(SpoolError) -> Bool {
         guard let ending = newer.ending(of: claim.name, by: rule, at: now) else { return false }
         try confirm()
+        guard try removeOtherNames(of: claim) != nil else { return false }
         _ = try queue.depart("remove", .superseded(Replacement(of: DepartingFile(claim, ending))))
         noteRemoval(in: directory.path)
         forget(claim)
