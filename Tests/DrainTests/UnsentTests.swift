@@ -126,6 +126,8 @@ struct UnsentTests {
             try FileManager.default.removeItem(
                 at: bench.directory.appending(path: Entry(state: .failed, name: name).path))
         }
+        // A create without a key leaves its value for no other operation.
+        try bench.add(1, type: "create")
         #expect(try health(bench).unserved?.failed == nil && health(bench).findings.contains(.unserved))
         try bench.add(1, type: "create") { $0.key = "k" }
         #expect(try health(bench).unserved == nil)

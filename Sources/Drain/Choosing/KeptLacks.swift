@@ -81,18 +81,19 @@ extension QueueView {
 
     /// Notes that an operation waits for a value.
     mutating func note(_ name: String, of entry: Entry, in lacks: inout KeptLacks) {
-        guard let chain = chain(of: entry) else { return }
+        guard case .some(let chain?) = chain(of: entry) else { return }
         lacks.note(lack(name, of: entry), of: chain, for: entry.name)
     }
 
     /// Whether an operation waits for one of the values left in `lacks`.
     mutating func isUnserved(_ name: String, of entry: Entry, in lacks: KeptLacks) -> Bool {
         if lacks.values.isEmpty { return false }
-        return chain(of: entry).flatMap { lacks.values[$0] }?[lack(name, of: entry)] != nil
+        guard case .some(let chain?) = chain(of: entry) else { return false }
+        return lacks.values[chain]?[lack(name, of: entry)] != nil
     }
 
     /// Takes the values away that an operation in these states may still leave. An operation that waits for a value
-    /// itself leaves none of that name.
+    /// itself leaves none of that name, and an operation without a chain leaves none at all.
     ///
     /// What waits is listed once more for values that are left then: a run may claim an operation and defer it between
     /// the listings of its two directories.
@@ -105,8 +106,10 @@ extension QueueView {
                 let kind = kinds.kind(of: entry.name)
                 let left = Set(kind.route.keep.keys).subtracting(kind.keptNames)
                 if left.isEmpty { return }
+                let chain = chain(of: entry)
+                if case .some(nil) = chain { return }
                 lacks.serve(
-                    left, of: chain(of: entry), by: entry.name, in: line(of: entry.name), hasFailed: state == .failed)
+                    left, of: chain ?? nil, by: entry.name, in: line(of: entry.name), hasFailed: state == .failed)
             }
         }
     }

@@ -7,8 +7,8 @@ final class KeptLookup {
     private let spool: SpoolDirectory
     private var keys: Set<Digest>?
     private var names: [Digest: Set<String>] = [:]
-    /// The chains of operations whose names do not have them; a `nil` value for an operation without a chain.
-    private var chains: [OperationID: Digest?] = [:]
+    /// The chains of operations whose names do not have them, as `chain` returns them.
+    private var chains: [OperationID: Digest??] = [:]
     /// Upper bound on the files opened by a pass for their chains.
     private static let mostRead = 10_000
     /// The errors met: an operation whose values cannot be read waits as if it lacked them.
@@ -25,17 +25,17 @@ final class KeptLookup {
     }
 
     /// Returns the chain of a waiting operation: the digest in its name, or if the route has a `chain`, the chain of
-    /// its file. `nil` if there is none, or if its file cannot be read or is one too many.
-    func chain(of name: some SequencedName, _ route: Route) -> Digest? {
-        if route.chain == nil { return name.keyDigest }
+    /// its file. `.some(nil)` if it has none; `nil` if its file cannot be read or is one too many.
+    func chain(of name: some SequencedName, _ route: Route) -> Digest?? {
+        if route.chain == nil { return .some(name.keyDigest) }
         let name = name.entryName
         if let known = chains[name.id] { return known }
         guard chains.count < Self.mostRead else { return nil }
-        var chain: Digest?
+        var chain: Digest??
         for state in [QueueState.new, .deferred] {
             let file = noting { () throws(SpoolError) in try spool.read(Entry(state: state, name: name)) }
             guard case .operation(let stored) = file else { continue }
-            chain = route.chainDigest(of: stored.operation)
+            chain = .some(route.chainDigest(of: stored.operation))
             break
         }
         chains[name.id] = .some(chain)
