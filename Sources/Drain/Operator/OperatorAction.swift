@@ -64,19 +64,20 @@ package enum OperatorAction: Hashable, Sendable {
         return Settlement.decide(onExpiryOf: operation, route: route, now: now).map { _ in .hasExpired(isOwn: false) }
     }
 
-    /// Whether the action leaves dead letters alone that a newer value of their key supersedes.
+    /// Whether the action leaves values alone that failed, or are in quarantine, and that a newer value of their key
+    /// supersedes.
     func leavesSuperseded(_ configuration: Configuration) -> Bool {
         guard case .retry(spacing: _, asNewest: false) = self else { return false }
         return configuration.hasSequentialRoutes
     }
 
-    /// Returns the newer value of each dead letter that the action leaves alone for it, by the name of the dead letter.
-    /// A caller that changes the dead letters has the names lock; without it the answer can be outdated.
+    /// Returns the newer value of each operation in row X or Q that the action leaves alone for it, by the name of the
+    /// operation. A caller that changes the operations has the names lock; without it the answer can be outdated.
     package func newer(
         than entries: some Sequence<Entry>, in spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp
     ) throws(SpoolError) -> [EntryName: OperationID] {
         if !leavesSuperseded(configuration) { return [:] }
-        let names = entries.filter { $0.state == .failed }.map(\.name)
+        let names = entries.filter { $0.state == .failed || $0.state == .quarantine }.map(\.name)
         return try spool.newer(than: names, by: ReplacementRule(configuration, at: now))
     }
 

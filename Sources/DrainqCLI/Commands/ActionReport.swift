@@ -211,6 +211,9 @@ extension OperatorAction.Objection {
         }
     }
 
+    /// Why the operation or file of this name cannot change, and what an operator can do instead.
+    func sentence(for name: String) -> String { "\(words): \(way(for: name) ?? pasted("drop", name))" }
+
     /// What an operator can do instead, for the operation or file of this name; `nil` if the objection does not say.
     func way(for name: String) -> String? {
         switch self {

@@ -62,8 +62,8 @@ private struct Showing {
     let terminal: Terminal
     /// The reasons, found when the first operation is shown.
     private var order: QueueView?
-    /// The newer values for which `retry` leaves dead letters alone.
-    private var newer: [EntryName: OperationID] = [:]
+    /// Why `retry` leaves dead letters and files in quarantine alone: a newer value of their key.
+    private var newer: [EntryName: OperatorAction.Objection] = [:]
     private var isFirst = true
     private let preview: RequestPreview?
     private(set) var requests: RequestPrinter
@@ -79,8 +79,14 @@ private struct Showing {
     }
 
     mutating func findNewer(than found: some Sequence<FoundTarget>) throws {
-        let entries = found.compactMap { if case .operation(let entry) = $0 { entry } else { nil } }
+        let entries = found.compactMap { (target) -> Entry? in
+            switch target {
+            case .operation(let entry): entry
+            case .quarantined(let item): item.name.map { Entry(state: .quarantine, name: $0) }
+            }
+        }
         newer = try OperatorAction.retry().newer(than: entries, in: queue.spool, queue.configuration, at: now)
+            .mapValues(OperatorAction.Objection.isSuperseded)
     }
 
     mutating func show(_ mentioned: FoundTarget) throws {
@@ -89,7 +95,10 @@ private struct Showing {
         case .quarantined(let item):
             if asJSON { return JSONLine.write(QuarantineView(item: item, header: try queue.spool.header(of: item))) }
             let command = commandBesideRetry(item, in: queue)
-            write(OperationReport.lines(of: item, content: try queue.spool.content(of: item), command, now, terminal))
+            write(
+                OperationReport.lines(
+                    of: item, content: try queue.spool.content(of: item), command,
+                    objection: item.name.flatMap { newer[$0] }, now, terminal))
         }
     }
 
@@ -123,7 +132,7 @@ private struct Showing {
             write(
                 OperationReport(
                     view: view, operation: stored.operation, waiting: waiting,
-                    objection: newer[entry.name].map(OperatorAction.Objection.isSuperseded)
+                    objection: newer[entry.name]
                         ?? OperatorAction.retry().objection(
                             toRetryOf: stored.operation, queue.configuration, at: now),
                     defect: entry.state == .delivered ? nil : queue.defect(of: stored.operation),

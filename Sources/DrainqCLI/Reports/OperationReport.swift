@@ -50,7 +50,7 @@ struct OperationReport {
         case .claimed: text = view.entry.claimInWords(dead: runs.dead)
         case .failed:
             let id = view.name.id.description
-            let refusal = objection.map { "\($0.words): \($0.way(for: id) ?? pasted("drop", id))" }
+            let refusal = objection?.sentence(for: id)
             let retry = "'\(pasted("retry", id))' sends it again"
             let mend = defect.map { "it cannot be sent: \($0); once that is mended, \(retry)" }
             text = "permanently; \(refusal ?? mend ?? retry)"
@@ -179,12 +179,16 @@ extension Outcome {
 }
 
 extension OperationReport {
-    /// Returns the lines of a file in quarantine: reason, origin, beginning. `command` reads it where `retry` cannot.
+    /// Returns the lines of a file in quarantine: reason, origin, beginning. `command` reads it where `retry` cannot,
+    /// and `objection` is the reason why `retry` leaves it alone.
     static func lines(
-        of item: QuarantineItem, content: [UInt8], _ command: String?, _ now: Timestamp, _ terminal: Terminal
+        of item: QuarantineItem, content: [UInt8], _ command: String?, objection: OperatorAction.Objection?,
+        _ now: Timestamp, _ terminal: Terminal
     ) -> [String] {
         let name = item.name?.id.description ?? item.fileName
-        let help = "'\(command ?? pasted("retry", name))' reads it again, '\(pasted("drop", name))' removes it"
+        let refusal = command == nil ? objection?.sentence(for: name) : nil
+        let way = refusal ?? "'\(command ?? pasted("retry", name))' reads it again"
+        let help = "\(way), '\(pasted("drop", name))' removes it"
         var lines = terminal.wrapped(escapedForDisplay("quarantined: \(item.reason ?? "no reason recorded"); \(help)"))
         lines[0] = terminal.painted("quarantined", .bad) + lines[0].dropFirst("quarantined".count)
         let fields: [(String, String?)] = [
