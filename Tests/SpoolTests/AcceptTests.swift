@@ -43,6 +43,18 @@ struct AcceptTests {
         #expect(!calls.log.contains("fsync"))
     }
 
+    @Test func `the id of a failure that its run may take back is in flight, and failed once that is certain`() throws {
+        let entry = try queue.add(["a"])[0]
+        let run = try queue.open().beginRun(now: TemporaryQueue.now)
+        let claim = try #require(try run.claim(entry))
+        _ = try run.withhold(SpoolRun.Disposal(claim, .failed(countsAttempt: true)), now: TemporaryQueue.now)
+        let again = [queue.operation("a", 1)]
+        #expect(try queue.open().accept(again, limits: Limits()).results == [.duplicate(of: .claimed)])
+        run.endWithholding(claim)
+        #expect(try queue.open().accept(again, limits: Limits()).results == [.duplicate(of: .failed)])
+        try run.end()
+    }
+
     @Test func `accept answers an id of the queue as a duplicate, and names its state`() throws {
         let added = try queue.add(["new", "deferred", "claimed", "failed", "bad"])
         let open = try queue.open()

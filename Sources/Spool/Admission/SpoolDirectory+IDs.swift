@@ -46,7 +46,8 @@ extension SpoolDirectory {
 
     /// The operation that has an id already.
     package enum Existing: Hashable, Sendable {
-        /// It is in this state, as durable as an accepted operation if the caller asked for that.
+        /// It is in this state, as durable as an accepted operation if the caller asked for that. A failure that a run
+        /// may take back is in flight: `claimed`.
         case stays(QueueState)
         /// A living process has it that may keep nothing of it (`SpoolDirectory.mayEnd`).
         case mayEnd
@@ -67,12 +68,12 @@ extension SpoolDirectory {
             let isGrouped = durable && open.count >= Self.groupSize
             if isGrouped { try attempt("sync", QueuePath(".")) { () throws(Errno) in try system.syncfs(root) } }
             var moved: [OperationID] = []
-            for (id, entry) in open {
-                let path = QueuePath(entry.path)
+            for entry in try withRuns(Array(open.values)) {
+                let (id, path) = (entry.name.id, QueuePath(entry.path))
                 if try mayEnd(entry) {
                     existing[id] = .mayEnd
                 } else if try durable && !isGrouped ? syncIfThere(path) : status(path, "look at") != nil {
-                    existing[id] = .stays(entry.state)
+                    existing[id] = .stays(entry.isInFlight ? .claimed : entry.state)
                 } else {
                     moved.append(id)
                 }
