@@ -98,8 +98,9 @@ struct SendQueue {
         enqueueFirst(attempt)
     }
 
-    /// Queues up to `count` samples before all other work of a destination, the newest first: operations that were not
-    /// chosen, then operations of the order, then operations of earlier batches waiting to be sent alone.
+    /// Queues up to `count` samples before all other work of a destination, from the far end of the dispatch order:
+    /// operations that were not chosen, then operations of the order, then operations of earlier batches waiting to be
+    /// sent alone.
     ///
     /// An operation that was not chosen is the first of its sequence, or has no sequence; none of its sequence was
     /// chosen.

@@ -18,7 +18,7 @@ package enum DestinationEffect {
     case askOne(AttemptEnd)
     /// Let the operations behind it in its sequence go on, although its answer is withheld.
     case release(AttemptEnd)
-    /// Attempt up to this number of other operations, the newest first, and nothing else meanwhile.
+    /// Attempt up to this number of other operations, and nothing else meanwhile.
     case sample(upTo: Int)
     /// Attempt one other operation with the credentials of this attempt, or any if `nil`, and nothing else meanwhile.
     case sampleOne(like: AttemptEnd?)

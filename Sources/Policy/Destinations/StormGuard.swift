@@ -2,9 +2,9 @@
 /// one destination together.
 ///
 /// The first permanent answers are withheld. If `threshold` of them have the same status and nothing succeeded, the run
-/// attempts a few samples from elsewhere in the queue, the newest first. If the samples meet the same end, the
-/// destination is held and all of them are put back. If a sample succeeds or meets another end, or if the pass ends
-/// before all samples and before more than `limit` answers, each answer takes effect by itself.
+/// attempts a few samples from the far end of its order. If the samples meet the same end, the destination is held and
+/// all of them are put back. If a sample succeeds or meets another end, or if the pass ends before all samples and
+/// before more than `limit` answers, each answer takes effect by itself.
 ///
 /// An incident costs at most `limit` operations, however slowly they come. The guard counts failures of one status in a
 /// row until a delivery: also failures of earlier runs (`before`), and failures that took effect after the guard was
@@ -26,7 +26,7 @@ package struct StormGuard<Element> {
         /// Apply these in order, each as its own answer decided.
         case apply([Element])
         case wait
-        /// Attempt up to `samples` other operations, the newest first, and nothing else of this destination meanwhile.
+        /// Attempt up to `samples` other operations, and nothing else of this destination meanwhile.
         case sample
         /// Hold the destination; put all of these back uncharged.
         case hold([Element], status: Int)

@@ -181,8 +181,9 @@ package struct DispatchOrder {
         makeReady(position)
     }
 
-    /// Hands out up to `limit` operations of a line, newest first, as samples of whether they fail like the oldest. Of
-    /// a sequence only the first operation may be among them.
+    /// Hands out up to `limit` operations from the end of a line, the last first, as samples of whether they fail like
+    /// its head. The last is the newest; with `Ordering.newest` the oldest. Of a sequence only the first operation may
+    /// be among them.
     package mutating func takeNewest(of line: Int, upTo limit: Int) -> [Int] {
         guard line < lines.count else { return [] }
         let ready = lines[line].ready.elements.filter { !places[$0].isTaken }.sorted(by: >).prefix(max(limit, 0))
