@@ -120,12 +120,18 @@ package struct QueueHealth {
     /// The destinations that a route or an operation names.
     package var named: [DestinationHealth] { destinations.filter { $0.state != .unnamed } }
 
+    /// Whether runs are missing: the last one came too long ago, and no run at work has begun since.
+    package var areRunsMissing: Bool { !hasRunAtWork && runs.areMissing(at: at) }
+
+    /// Whether a run at work shows that runs come. A run that began too long ago may hang.
+    private var hasRunAtWork: Bool { atWorkSince.map { at - $0 <= runs.patience(at: at) } ?? false }
+
     /// The findings, the most important first; never empty.
     package var findings: [Finding] {
         var findings: [Finding] = []
         if !unreadable.isEmpty { findings.append(.unreadable(unreadable)) }
         if pause != nil { findings.append(.paused) }
-        if due > 0, pause == nil, atWorkSince.map({ at - $0 > runs.patience(at: at) }) ?? true {
+        if due > 0, pause == nil, !hasRunAtWork {
             if let last = runs.last(at: at) {
                 if runs.areMissing(at: at) { findings.append(.notRunning(since: last)) }
             } else if let ahead = runs.times.last {

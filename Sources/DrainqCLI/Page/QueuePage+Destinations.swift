@@ -95,7 +95,7 @@ extension QueuePage {
         case .fresh, nil: return (row.unsent == nil ? "idle" : "warn", wanting(row) ?? "nothing sent yet")
         case .well:
             if let wanting = wanting(row) { return ("warn", "\(wanting); \(last)") }
-            if status.health.runs.areMissing(at: now), row.waiting > 0 { return ("idle", "not known; \(last)") }
+            if status.health.areRunsMissing, row.waiting > 0 { return ("idle", "not known; \(last)") }
             if let up = row.state.upSince, row.count(of: .deferred) > 0, let end = row.last, end > now {
                 let waiting =
                     "\(InWords.grouped(row.count(of: .deferred))) wait for their time, the last until \(clock(end))"

@@ -169,7 +169,7 @@ struct QueuePage {
         }
         let usual =
             interval.inSeconds >= 45 && interval.inSeconds < 90 ? "each minute" : "each \(InWords.rough(interval))"
-        if runs.areMissing(at: now) { return ("not now", "\(usual) before") }
+        if status.health.areRunsMissing { return ("not now", "\(usual) before") }
         let expected = Int(saturating: (86_400 / max(interval.inSeconds, 1)).rounded())
         let came = runs.count(before: now)
         return (usual, came < expected ? "\(InWords.grouped(came)) in 24 h" : "\(InWords.grouped(came)) came in 24 h")
@@ -178,7 +178,7 @@ struct QueuePage {
     /// Until when the page is to be believed: it cannot know that it is old.
     private var validity: String {
         let runs = status.health.runs
-        guard let interval = runs.interval(at: now), !runs.areMissing(at: now) else { return "" }
+        guard let interval = runs.interval(at: now), !status.health.areRunsMissing else { return "" }
         let until = now + max(interval * 3, .seconds(120))
         return "If your clock is past \(clock(until)), no run has come since, or this is an old copy."
     }
