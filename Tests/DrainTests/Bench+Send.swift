@@ -64,9 +64,9 @@ extension OperationSender.Result {
         return ""
     }
 
-    /// The reason in the order of the queue.
+    /// The reason that a listing would show.
     var wait: WaitReason? {
-        if case .postponed(let postponement) = self, case .order(let wait, _) = postponement.reason { return wait }
+        if case .postponed(let postponement) = self, case .wait(let wait, _) = postponement.reason { return wait }
         return nil
     }
 }

@@ -273,7 +273,7 @@ struct OperationSenderTests {
 
     @Test func `a paused queue takes the operation unsent, without an interruption`() throws {
         try bench.spool.setPaused(true)
-        #expect(try bench.send("a").reason == "the queue is paused")
+        #expect(try bench.send("a").wait == .resume)
         #expect(try bench.names(.new).map(\.interruptions) == [0])
     }
 
@@ -407,7 +407,7 @@ struct OperationSenderTests {
             _ = try? bench.spool.setPaused(true)
             return .status(500)
         }
-        #expect(result.reason == "the queue is paused")
+        #expect(result.wait == .resume)
         #expect(try bench.names(.deferred).map(\.attempts) == [1])
     }
 

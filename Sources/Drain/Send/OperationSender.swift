@@ -47,8 +47,8 @@ package struct OperationSender: ~Copyable {
 
         package enum Reason: Hashable {
             case words(String)
-            /// Others of its sequence. `.nothing`: a run settles older operations first, and then may send this one.
-            case order(WaitReason, destination: String)
+            /// `.nothing`: a run settles older operations of its sequence first, and then may send this one.
+            case wait(WaitReason, destination: String)
         }
 
         package var cause: Cause

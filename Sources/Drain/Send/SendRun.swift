@@ -118,7 +118,7 @@ struct SendRun: ~Copyable {
     /// Makes one attempt, if the operation may be sent now.
     private mutating func attempt() throws(SpoolError) -> Step {
         // An operator may have paused the queue since the attempt before.
-        if try spool.isPaused { return wait("the queue is paused") }
+        if try spool.isPaused { return wait(.resume) }
         if sequence != nil {
             let now = world.now()
             if try spoolRun.sequences.take(destination.digest) {
@@ -217,10 +217,9 @@ struct SendRun: ~Copyable {
         .wait(postponement(cause, .words(reason)), next: next)
     }
 
-    /// Waits for others of its sequence.
-    private func wait(_ reason: WaitReason) -> Step {
+    private func wait(_ reason: WaitReason, next: ContinuousClock.Instant? = nil) -> Step {
         let cause: OperationSender.Postponement.Cause = reason.needsPerson ? .held : .deferred
-        return .wait(postponement(cause, .order(reason, destination: destination.name)), next: nil)
+        return .wait(postponement(cause, .wait(reason, destination: destination.name)), next: next)
     }
 
     private func postponement(
@@ -229,25 +228,21 @@ struct SendRun: ~Copyable {
         OperationSender.Postponement(cause: cause, reason: reason, last: member.operation.attempts.last)
     }
 
-    /// Waits for a blocked destination. Retries after a retry-after or an open circuit breaker.
+    /// Waits for a blocked destination, with the cause of a hold. Retries after a retry-after or an open circuit breaker.
     private func wait(_ block: Availability.Block, _ destination: RunDestination) -> Step {
-        let quoted = "'\(destination.name)'"
-        let until = block.until.map { " until \($0.rfc3339)" } ?? ""
-        let next = block.until.map { world.clock.instant() + max(.zero, $0 - world.now()) }
-        switch block.reason {
-        case .paused: return wait("\(quoted) is paused")
-        case .held:
-            return wait("\(quoted) is held: \(destination.state.hold?.shownCause.text ?? "no reason recorded")", .held)
-        case .retryAfter: return wait("the server of \(quoted) asked for time\(until)", next: next)
-        case .circuitBreaker: return wait("the circuit breaker of \(quoted) is open\(until)", next: next)
+        if block.reason == .held {
+            let cause = destination.state.hold?.shownCause.text ?? "no reason recorded"
+            return wait("'\(destination.name)' is held: \(cause)", .held)
         }
+        return wait(
+            .destination(block), next: block.until.map { world.clock.instant() + max(.zero, $0 - world.now()) })
     }
 
     /// Returns why no attempt was made of an operation handed to the parts.
     private func wait(without destination: RunDestination) throws(SpoolError) -> Step {
         switch tally.summary.end {
         case .broken(let reason): return wait(reason, .broken)
-        case .paused: return wait("the queue is paused")
+        case .paused: return wait(.resume)
         case .signal: return wait("a signal came before the attempt")
         case .done, .busy, .timeUp: break
         }

@@ -256,8 +256,8 @@ private struct SendReport {
         let reason =
             switch postponement.reason {
             case .words(let words): words
-            case .order(.nothing, _): "the next run settles older operations first"
-            case .order(let wait, let destination): wait.sentence(.now(), id: id, destination: destination)
+            case .wait(.nothing, _): "the next run settles older operations first"
+            case .wait(let wait, let destination): wait.sentence(.now(), id: id, destination: destination)
             }
         let status: ExitStatus =
             switch postponement.cause {
