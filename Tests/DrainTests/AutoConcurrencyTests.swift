@@ -38,6 +38,28 @@ struct `A run finds its concurrency` {
         #expect(ledger.failures == 0 && ledger.overload == nil)
     }
 
+    @Test func `a shortage of this machine lowers the concurrency for no other pass`() throws {
+        let bench = try Bench()
+        try bench.add(30)
+        var isShort = true
+        var most = 0
+        var world = bench.world { _ in
+            if !isShort { most = max(most, bench.sink!.inFlight + 1) }
+            // Room for three.
+            return isShort && bench.sink!.inFlight > 2 ? .failure(.shortage, detail: "no descriptor") : .status(204)
+        }
+        world.renewal = {
+            if isShort, bench.sink != nil { _ = try? bench.add(30) }
+            isShort = bench.sink == nil
+            return nil
+        }
+        let summary = try Run(
+            spool: bench.spool, configuration: bench.configuration,
+            options: RunOptions(concurrency: 8, stay: .during(.seconds(5))), world: world
+        ) { _ in }()
+        #expect(summary.deferred > 0 && most == 8)
+    }
+
     @Test func `a given concurrency does not grow`() throws {
         let bench = try Bench()
         try bench.add(200)

@@ -10,8 +10,9 @@ final class RequestSender {
     private let configuration: Configuration
     private let world: World
     /// Upper bound on the attempts in flight. Falls to the number for which this machine had room, once an attempt met
-    /// a shortage.
+    /// a shortage, until the end of the pass.
     private(set) var concurrency: Int
+    private let most: Int
     private var inFlight = 0
     /// Whether drainq chooses the concurrency. Then `mostBytes` limits the large bodies in flight.
     private let adapts: Bool
@@ -42,7 +43,7 @@ final class RequestSender {
         self.spool = spool
         self.configuration = configuration
         self.world = world
-        self.concurrency = concurrency
+        (self.concurrency, most) = (concurrency, concurrency)
         self.adapts = adapts
         self.adjust = adjust
         pace = Pace(interval: rate?.interval)
@@ -158,6 +159,9 @@ final class RequestSender {
         }
         return reports
     }
+
+    /// Forgets the shortages of a pass.
+    func endPass() { concurrency = most }
 
     /// Ends the agents, and the attempts in flight without a report. The next request starts new agents.
     func close() {

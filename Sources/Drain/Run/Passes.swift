@@ -189,6 +189,7 @@ struct Passes: ~Copyable {
         do throws(SpoolError) { try spoolRun.putBackOpen() } catch { tally.inputOutput(error) }
         guard dispatch.settling.syncOrEndRun() else { return }
         spoolRun.sequences.release()
+        parts.sender.endPass()
         parts.book.tell()
         noteWithheld()
         dispatch.settling = Settling(parts, spoolRun, dispatch.settling.operations.ofRun)
