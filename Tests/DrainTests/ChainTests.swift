@@ -260,7 +260,7 @@ struct ChainTests {
         var lacks = KeptLacks()
         lacks.note(KeptLacks.Lack(name: "id", line: line("one")), of: chain, for: name("older", now))
         let newer = name("newer", now + .seconds(1))
-        lacks.serve(["id"], of: chain, by: newer, in: line(host), hasFailed: false)
+        lacks.serve(["id"], of: .of(chain), by: newer, in: line(host), hasFailed: false)
         #expect((lacks.unserved == nil) == isServed)
     }
 

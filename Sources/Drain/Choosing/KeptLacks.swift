@@ -40,12 +40,18 @@ struct KeptLacks {
         values[chain, default: [:]][lack] = unserved
     }
 
-    /// Takes an operation that can leave these values of a chain; `nil` if its chain is not known. `line`: the sequence
-    /// in which it waits.
+    /// Takes an operation that can leave these values of a chain, of each chain if its own is unknown. `line`: the
+    /// sequence in which it waits.
     mutating func serve(
-        _ names: Set<String>, of chain: Digest?, by name: EntryName, in line: SequenceKey?, hasFailed: Bool
+        _ names: Set<String>, of chain: KeptLookup.Chain, by name: EntryName, in line: SequenceKey?, hasFailed: Bool
     ) {
-        for chain in chain.map({ [$0] }) ?? Array(values.keys) {
+        let chains: [Digest] =
+            switch chain {
+            case .none: []
+            case .of(let digest): [digest]
+            case .unknown: Array(values.keys)
+            }
+        for chain in chains {
             for (lack, unserved) in values[chain] ?? [:] where names.contains(lack.name) {
                 if hasFailed {
                     values[chain]?[lack]?.failed = name.id
@@ -81,14 +87,14 @@ extension QueueView {
 
     /// Notes that an operation waits for a value.
     mutating func note(_ name: String, of entry: Entry, in lacks: inout KeptLacks) {
-        guard case .some(let chain?) = chain(of: entry) else { return }
+        guard case .of(let chain) = chain(of: entry) else { return }
         lacks.note(lack(name, of: entry), of: chain, for: entry.name)
     }
 
     /// Whether an operation waits for one of the values left in `lacks`.
     mutating func isUnserved(_ name: String, of entry: Entry, in lacks: KeptLacks) -> Bool {
         if lacks.values.isEmpty { return false }
-        guard case .some(let chain?) = chain(of: entry) else { return false }
+        guard case .of(let chain) = chain(of: entry) else { return false }
         return lacks.values[chain]?[lack(name, of: entry)] != nil
     }
 
@@ -106,10 +112,8 @@ extension QueueView {
                 let kind = kinds.kind(of: entry.name)
                 let left = Set(kind.route.keep.keys).subtracting(kind.keptNames)
                 if left.isEmpty { return }
-                let chain = chain(of: entry)
-                if case .some(nil) = chain { return }
                 lacks.serve(
-                    left, of: chain ?? nil, by: entry.name, in: line(of: entry.name), hasFailed: state == .failed)
+                    left, of: chain(of: entry), by: entry.name, in: line(of: entry.name), hasFailed: state == .failed)
             }
         }
     }

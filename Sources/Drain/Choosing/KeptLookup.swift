@@ -4,11 +4,20 @@ import Spool
 /// The names of the values kept for each chain, for one pass. Reads the file of a chain at most once; the next pass
 /// reads it again, because other runs keep values too.
 final class KeptLookup {
+    enum Chain {
+        case none
+        case of(Digest)
+        /// The operation's file cannot be read, or is one too many.
+        case unknown
+
+        init(_ digest: Digest?) { self = digest.map(Chain.of) ?? .none }
+    }
+
     private let spool: SpoolDirectory
     private var keys: Set<Digest>?
     private var names: [Digest: Set<String>] = [:]
-    /// The chains of operations whose names do not have them, as `chain` returns them.
-    private var chains: [OperationID: Digest??] = [:]
+    /// The chains of operations whose names do not have them.
+    private var chains: [OperationID: Chain] = [:]
     /// Upper bound on the files opened by a pass for their chains.
     private static let mostRead = 10_000
     /// The errors met: an operation whose values cannot be read waits as if it lacked them.
@@ -25,20 +34,20 @@ final class KeptLookup {
     }
 
     /// Returns the chain of a waiting operation: the digest in its name, or if the route has a `chain`, the chain of
-    /// its file. `.some(nil)` if it has none; `nil` if its file cannot be read or is one too many.
-    func chain(of name: some SequencedName, _ route: Route) -> Digest?? {
-        if route.chain == nil { return .some(name.keyDigest) }
+    /// its file.
+    func chain(of name: some SequencedName, _ route: Route) -> Chain {
+        if route.chain == nil { return Chain(name.keyDigest) }
         let name = name.entryName
         if let known = chains[name.id] { return known }
-        guard chains.count < Self.mostRead else { return nil }
-        var chain: Digest??
+        guard chains.count < Self.mostRead else { return .unknown }
+        var chain = Chain.unknown
         for state in [QueueState.new, .deferred] {
             let file = noting { () throws(SpoolError) in try spool.read(Entry(state: state, name: name)) }
             guard case .operation(let stored) = file else { continue }
-            chain = .some(route.chainDigest(of: stored.operation))
+            chain = Chain(route.chainDigest(of: stored.operation))
             break
         }
-        chains[name.id] = .some(chain)
+        chains[name.id] = chain
         return chain
     }
 

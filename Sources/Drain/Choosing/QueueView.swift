@@ -193,16 +193,15 @@ package struct QueueView {
         return nil
     }
 
-    /// Returns the chain of an operation; `.some(nil)` if there is none, and `nil` if it is not known.
-    mutating func chain(of entry: Entry) -> Digest?? {
-        kept?.chain(of: entry.name, kinds.kind(of: entry.name).route)
+    mutating func chain(of entry: Entry) -> KeptLookup.Chain {
+        kept?.chain(of: entry.name, kinds.kind(of: entry.name).route) ?? .unknown
     }
 
     /// Returns the name of a kept value that an operation lacks; `nil` if it has all.
     ///
     /// Also returns `nil` if the operation's chain is unknown: the attempt then finds what is missing.
     private func lack(_ name: some SequencedName, _ kind: OperationKinds.Kind) -> String? {
-        guard let kept, case .some(let chain?) = kept.chain(of: name, kind.route) else { return nil }
+        guard let kept, case .of(let chain) = kept.chain(of: name, kind.route) else { return nil }
         return kept.lack(of: kind.keptNames, for: chain)
     }
 
