@@ -11,9 +11,9 @@ extension Universe {
         switch fault {
         case .kill(let actor, let call), .stop(let actor, let call, _), .stall(let actor, let call, _),
             .interrupt(let actor, let call), .error(let actor, let call, _):
-            faults[actor, default: [:]][call] = fault
+            faults[actor, default: .init()].byCall[call] = fault
         case .errors(let actor, _, _, _, _), .lateError(let actor, _, _, _):
-            faultsOfKinds[actor, default: []].append(fault)
+            faults[actor, default: .init()].ofKinds.append(fault)
         case .cutPower(let moment): at(moment) { [unowned self] in cutPower() }
         case .cutPowerAfter(let promise, let wait): cuts[promise] = wait
         case .damage(let moment, let place): at(moment) { [unowned self] in damage(place) }
@@ -31,19 +31,19 @@ extension Universe {
 
     /// Lets the fault at a call of a process happen.
     func meet(_ process: SimulatedProcess, _ call: Call) throws(Errno) {
-        guard !isCalm, let actor = actors[process.id] else { return }
+        guard !isCalm, let planned = process.faults else { return }
         if let refusedFile, call.name.takesName, call.path.contains(refusedFile.part) {
             try fail(process, call, refusedFile.code)
         }
-        if let faults = faultsOfKinds[actor] {
+        if !planned.ofKinds.isEmpty {
             process.callsOfKinds[call.name, default: 0] += 1
             let count = process.callsOfKinds[call.name]!
-            for case .errors(_, of: call.name, let from, let many, let code) in faults
+            for case .errors(_, of: call.name, let from, let many, let code) in planned.ofKinds
             where (from..<from + many).contains(count) {
                 try fail(process, call, code)
             }
         }
-        guard let fault = faults[actor]?[process.calls] else { return }
+        guard !planned.byCall.isEmpty, let fault = planned.byCall[process.calls] else { return }
         switch fault {
         case .kill:
             note(process.id, .killed)
@@ -67,8 +67,8 @@ extension Universe {
 
     /// Fails a call that has taken effect.
     func failLate(_ process: SimulatedProcess, _ call: Call) throws(Errno) {
-        guard !isCalm, let actor = actors[process.id], let faults = faultsOfKinds[actor] else { return }
-        for case .lateError(_, of: call.name, let nth, let code) in faults
+        guard !isCalm, let faults = process.faults else { return }
+        for case .lateError(_, of: call.name, let nth, let code) in faults.ofKinds
         where process.callsOfKinds[call.name] == nth {
             try fail(process, call, code)
         }

@@ -14,11 +14,8 @@ final class Universe {
     private(set) var history: History
     /// The base of the monotonic clocks: only differences to it matter.
     let beginning = ContinuousClock.now
-    var faults: [Int: [Int: Plan.Fault]] = [:]
-    /// The faults at calls of a kind, by actor.
-    var faultsOfKinds: [Int: [Plan.Fault]] = [:]
-    /// The number of the actor of a process.
-    private(set) var actors: [ProcessID: Int] = [:]
+    /// The faults at calls, by actor, until its process has them.
+    var faults: [Int: SimulatedProcess.Faults] = [:]
     /// The file whose calls fail, by a part of its name, and the error.
     var refusedFile: (part: String, code: Int32)?
     /// The processes that keep locks, and the processes that found such a lock taken.
@@ -53,7 +50,7 @@ final class Universe {
         }
         for fault in plan.faults { prepare(fault) }
         disk.refused = { [unowned self] in note($0, .refusedCall($1.rawValue, path: $2, ENOSPC)) }
-        let locks = LockTable(setup: plan.setup)
+        let locks = LockTable(setup: plan.setup, configuration: configuration)
         disk.moves = { [unowned self] process, from, to in
             if process == .world { return }
             for lock in locks.lacks(from: from, to: to, { disk.hasLock(process, "\(Self.queue)/\($0)") }) {
@@ -95,10 +92,11 @@ final class Universe {
 
     /// The wall clock of a host.
     func now(on host: Int) -> Timestamp {
+        if isCalm { return Self.epoch + scheduler.time }
         let plan = plan.hosts[host % plan.hosts.count]
-        let steps = isCalm ? [] : plan.steps.filter { $0.at <= scheduler.time }.map(\.by)
-        let ahead = isCalm ? .zero : plan.ahead
-        return Self.epoch + scheduler.time + steps.reduce(ahead, +)
+        var ahead = plan.ahead
+        for step in plan.steps where step.at <= scheduler.time { ahead += step.by }
+        return Self.epoch + scheduler.time + ahead
     }
 
     /// Whether the calm end has begun: clocks are right, servers are well, nothing fails.
@@ -170,8 +168,9 @@ final class Universe {
 
     /// Returns the label of the operation in a canonical file.
     func label(in bytes: [UInt8]) -> Label? {
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        return lines.dropFirst().first.flatMap { SimulatedServers.labels(in: String($0)).first }
+        let newline = UInt8(ascii: "\n")
+        guard let header = bytes.firstIndex(of: newline) else { return nil }
+        return SimulatedServers.labels(in: bytes[(header + 1)...].prefix { $0 != newline }).first
     }
 
     // MARK: - The course
@@ -186,7 +185,7 @@ final class Universe {
                 note(process.id, .begins(process.name))
                 perform(actor.role, process)
             }
-            actors[process.id] = actor.number
+            process.faults = faults[actor.number] ?? SimulatedProcess.Faults()
             history.hosts[process.id] = actor.host
         }
         for absence in plan.absences {

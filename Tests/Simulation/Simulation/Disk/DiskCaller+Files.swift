@@ -6,10 +6,9 @@ extension DiskCaller {
     // MARK: - Open and close
 
     func open(_ directory: Int32, _ path: Path, _ flags: Int32, _ mode: UInt32) throws(Errno) -> Int32 {
-        try before(.open, directory, path)
+        let text = try before(.open, directory, path)
         try checkPath(path)
         try descriptors.checkRoom(limit: disk.descriptorLimit)
-        let text = text(directory, path)
         var links = 0
         let (found, isNew) = try open(
             bytes(path), from: start(directory, path), flags, mode, links: &links)
@@ -243,10 +242,9 @@ extension DiskCaller {
     func list(
         _ directory: Int32, _ path: Path, all: Bool, _ body: (UnsafeBufferPointer<UInt8>) -> Bool
     ) throws(Errno) {
-        try before(.list, directory, path)
+        let text = try before(.list, directory, path)
         try checkPath(path)
         try descriptors.checkRoom(limit: disk.descriptorLimit)
-        let text = text(directory, path)
         let found = try disk.find(last(directory, path), as: user)
         if !found.inode.isDirectory { throw Errno(ENOTDIR) }
         if !disk.may(found.inode, 4, user) { throw Errno(EACCES) }

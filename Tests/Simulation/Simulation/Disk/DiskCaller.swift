@@ -32,11 +32,21 @@ final class DiskCaller {
         try gate.before(Call(name, path: path))
     }
 
-    func before(
-        _ name: Call.Name, _ directory: Int32, _ path: Path, to target: (directory: Int32, path: Path)? = nil
-    ) throws(Errno) {
-        try gate.before(
-            Call(name, path: text(directory, path), target: target.map { text($0.directory, $0.path) }))
+    /// Returns the path in the form of `Call`.
+    @discardableResult
+    func before(_ name: Call.Name, _ directory: Int32, _ path: Path) throws(Errno) -> String {
+        let text = text(directory, path)
+        try gate.before(Call(name, path: text))
+        return text
+    }
+
+    /// Returns the two paths in the form of `Call`.
+    private func before(
+        _ name: Call.Name, _ directory: Int32, _ path: Path, to target: (directory: Int32, path: Path)
+    ) throws(Errno) -> (from: String, to: String) {
+        let (from, to) = (text(directory, path), text(target.directory, target.path))
+        try gate.before(Call(name, path: from, target: to))
+        return (from, to)
     }
 
     /// Returns a path in the form of `Call`.
@@ -74,20 +84,21 @@ final class DiskCaller {
     // MARK: - Names
 
     func rename(_ directory: Int32, _ from: Path, _ target: Int32, _ to: Path) throws(Errno) {
-        try before(.rename, directory, from, to: (target, to))
-        try move((directory, from), (target, to), replaces: true)
-        try gate.after(Call(.rename, path: text(target, to)))
+        let texts = try before(.rename, directory, from, to: (target, to))
+        try move((directory, from), (target, to), texts, replaces: true)
+        try gate.after(Call(.rename, path: texts.to))
     }
 
     func renameNoReplace(_ directory: Int32, _ from: Path, _ to: Path) throws(Errno) {
-        try before(.renameNoReplace, directory, from, to: (directory, to))
+        let texts = try before(.renameNoReplace, directory, from, to: (directory, to))
         if !disk.renamesWithoutReplacing { throw Errno(EINVAL) }
-        try move((directory, from), (directory, to), replaces: false)
-        try gate.after(Call(.renameNoReplace, path: text(directory, to)))
+        try move((directory, from), (directory, to), texts, replaces: false)
+        try gate.after(Call(.renameNoReplace, path: texts.to))
     }
 
     private func move(
-        _ from: (directory: Int32, path: Path), _ to: (directory: Int32, path: Path), replaces: Bool
+        _ from: (directory: Int32, path: Path), _ to: (directory: Int32, path: Path),
+        _ texts: (from: String, to: String), replaces: Bool
     ) throws(Errno) {
         let old = try last(from.directory, from.path)
         let new = try last(to.directory, to.path)
@@ -113,7 +124,7 @@ final class DiskCaller {
             throw Errno(EACCES)
         }
         if let target, !target.inode.slots.isEmpty { throw Errno(ENOTEMPTY) }
-        disk.moves(process, text(from.directory, from.path), text(to.directory, to.path))
+        disk.moves(process, texts.from, texts.to)
         disk.beginChanges()
         disk.memory?.removes(old.name, in: old.directory, at: gate.elapsed(), by: host)
         disk.memory?.makes(new.name, in: new.directory, at: gate.elapsed())
@@ -131,7 +142,7 @@ final class DiskCaller {
     }
 
     func link(_ directory: Int32, _ from: Path, _ to: Path) throws(Errno) {
-        try before(.link, directory, from, to: (directory, to))
+        let texts = try before(.link, directory, from, to: (directory, to))
         let old = try last(directory, from)
         let inode = try disk.find(old, as: user).inode
         let new = try last(directory, to)
@@ -154,11 +165,11 @@ final class DiskCaller {
         disk.beginChanges()
         disk.memory?.makes(new.name, in: new.directory, at: gate.elapsed())
         disk.add(new.name, to: new.directory, inode, at: gate.now())
-        try gate.after(Call(.link, path: text(directory, to)))
+        try gate.after(Call(.link, path: texts.to))
     }
 
     func unlink(_ directory: Int32, _ path: Path) throws(Errno) {
-        try before(.unlink, directory, path)
+        let text = try before(.unlink, directory, path)
         let last = try last(directory, path)
         if last.kind != .name { throw Errno(EISDIR) }
         guard let entry = try last.entry else { throw Errno(ENOENT) }
@@ -167,7 +178,7 @@ final class DiskCaller {
         disk.beginChanges()
         disk.memory?.removes(last.name, in: last.directory, at: gate.elapsed(), by: host)
         disk.remove(entry, at: gate.now())
-        try gate.after(Call(.unlink, path: text(directory, path)))
+        try gate.after(Call(.unlink, path: text))
     }
 
     func removeDirectory(_ directory: Int32, _ path: Path) throws(Errno) {

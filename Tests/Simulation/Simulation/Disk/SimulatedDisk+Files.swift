@@ -65,6 +65,19 @@ extension SimulatedDisk {
         return files.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
     }
 
+    /// Returns the names of the regular files below a directory, without the directories, in any order.
+    func names(in directory: String) -> [String] {
+        var names: [String] = []
+        var next = [inode(directory)].compactMap { $0 }
+        while let directory = next.popLast() {
+            for entry in directory.slots.lazy.map(\.entry) {
+                if entry.inode.isDirectory { next.append(entry.inode) }
+                if entry.inode.kind == .regular { names.append(String(decoding: entry.name.bytes, as: UTF8.self)) }
+            }
+        }
+        return names
+    }
+
     private func inode(_ path: String) -> Inode? {
         // Nothing else can be wrong with the path: root may search every directory.
         try? withLast(path) { (last) throws(Errno) in try find(last, as: 0).inode }

@@ -7,9 +7,7 @@ extension Setup {
 
     /// Returns the configuration with so many routes that no operation has.
     package func configuration(with others: Int) -> Policy.Configuration {
-        let text = text.replacing(
-            "routes: {", with: "routes: { \((0..<others).map { "z\($0): { url: 'http://z/' }, " }.joined())",
-            maxReplacements: 1)
+        let text = text(with: others)
         do throws(ConfigurationErrors) {
             return try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/queue")
         } catch {
@@ -29,8 +27,11 @@ extension Setup {
     }
 
     /// The text of drainq.json.
-    package var text: String {
-        let routes = kinds.map { "\($0.type): \(text(of: $0))" }
+    package var text: String { text(with: 0) }
+
+    private func text(with others: Int) -> String {
+        let routes =
+            (0..<others).map { "z\($0): { url: 'http://z/' }" } + kinds.map { "\($0.type): \(text(of: $0))" }
         let destinations = Set(kinds.map(\.host)).sorted().map { host in
             let concurrency = concurrency.map { "concurrency: \($0), " } ?? ""
             return "'http://\(host)': { \(concurrency)holdProbe: \(Self.text(of: holdProbe)) }"

@@ -43,14 +43,14 @@ extension Universe {
 
     /// Counts the files of the disk. A failure that a run withholds is in flight.
     private func countFiles(_ withheld: [OperationID: String]) -> Look.Figures {
-        func count(_ directory: String, _ isCounted: (String) -> Bool = { EntryName($0) != nil }) -> Int {
-            disk.files(in: directory).count { isCounted(String($0.path.split(separator: "/").last ?? "")) }
-        }
-        let uncertain = count("failed") { EntryName($0).map { withheld[$0.id] != nil } ?? false }
+        func entries(_ directory: String) -> [EntryName] { disk.names(in: directory).compactMap { EntryName($0) } }
+        let failed = entries("failed")
+        let uncertain = failed.count { withheld[$0.id] != nil }
+        let waiting = disk.names(in: "new").count { $0.utf8.first != UInt8(ascii: ".") }
         return Look.Figures(
-            waiting: count("new") { $0.first != "." } + count("deferred") + count("claimed") + uncertain,
-            failed: count("failed") - uncertain,
-            quarantined: count("quarantine") { !$0.hasSuffix(".reason") })
+            waiting: waiting + entries("deferred").count + entries("claimed").count + uncertain,
+            failed: failed.count - uncertain,
+            quarantined: disk.names(in: "quarantine").count { !$0.hasSuffix(".reason") })
     }
 
     /// The host of a destination such as `http://one`.

@@ -38,7 +38,6 @@ package struct Chance: RandomNumberGenerator, Sendable {
 
 extension Duration {
     var microseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        Int64(attoseconds / 1_000_000_000_000)
     }
 }

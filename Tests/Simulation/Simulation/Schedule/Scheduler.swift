@@ -163,8 +163,13 @@ package final class Scheduler: @unchecked Sendable {
                 digest.add(UInt64(next.id.number) << 8 | 5)
                 return next
             }
-            guard let moment = ([agenda.first] + live.map(\.ready)).compactMap({ $0 }).min() else { return nil }
-            time = max(time, moment)
+            var first = agenda.first
+            for process in live {
+                guard let ready = process.ready else { continue }
+                first = min(first ?? ready, ready)
+            }
+            guard let first else { return nil }
+            time = max(time, first)
         }
     }
 
@@ -172,14 +177,17 @@ package final class Scheduler: @unchecked Sendable {
         switch plan.style {
         case .priorities, .turns:
             var best: SimulatedProcess?
-            for other in live {
-                guard let ready = other.ready, ready <= time else { continue }
-                if other.priority > best?.priority ?? .min { best = other }
-            }
+            for other in live where other.priority > best?.priority ?? .min && other.isReady(at: time) { best = other }
             return best
         case .random:
-            let ready = live.filter { $0.ready.map { $0 <= time } ?? false }
-            return ready.isEmpty ? nil : ready[chance.below(ready.count)]
+            let count = live.count { $0.isReady(at: time) }
+            if count == 0 { return nil }
+            var place = chance.below(count)
+            return live.first { process in
+                guard process.isReady(at: time) else { return false }
+                place -= 1
+                return place < 0
+            }
         }
     }
 }

@@ -8,6 +8,14 @@ internal import Spool
 /// thread stays parked until the whole program ends, so a program that plays many histories is started anew now and
 /// then (`simulate`).
 package final class SimulatedProcess: @unchecked Sendable {
+    /// What the plan lets go wrong at the calls of an actor.
+    struct Faults {
+        /// The faults at a call, by its number.
+        var byCall: [Int: Plan.Fault] = [:]
+        /// The faults at calls of a kind.
+        var ofKinds: [Plan.Fault] = []
+    }
+
     enum State: Equatable {
         /// Continues when chosen, from this time on.
         case waiting(until: Duration)
@@ -28,6 +36,8 @@ package final class SimulatedProcess: @unchecked Sendable {
     private(set) var hasBegun = false
     /// The time until which the process is stopped (SIGSTOP), whatever the process waits for.
     var stoppedUntil: Duration?
+    /// The faults of the process's actor; `nil` for a process of the calm end, which no fault meets.
+    var faults: Faults?
     /// The number of system calls so far.
     var calls = 0
     /// The number of calls by kind, if the process has a fault at calls of a kind.
@@ -59,6 +69,12 @@ package final class SimulatedProcess: @unchecked Sendable {
         self.scheduler = scheduler
         self.body = body
         state = .waiting(until: start)
+    }
+
+    /// Whether the process can continue now.
+    func isReady(at time: Duration) -> Bool {
+        guard case .waiting(let until) = state, until <= time else { return false }
+        return stoppedUntil.map { $0 <= time } ?? true
     }
 
     /// The time at which the process can continue; `nil` if the process never can.

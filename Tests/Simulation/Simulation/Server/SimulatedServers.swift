@@ -166,11 +166,13 @@ final class SimulatedServers {
     }
 
     /// Returns the labels in a payload: the payload's numbers.
-    static func labels(in text: String) -> [Label] {
+    static func labels(in text: String) -> [Label] { labels(in: text.utf8) }
+
+    static func labels(in text: some Collection<UInt8>) -> [Label] {
         var labels: [Label] = []
         var number: Int?
         var isAfterColon = false
-        for byte in text.utf8 {
+        for byte in text {
             if (0x30...0x39).contains(byte), isAfterColon {
                 number = (number ?? 0) * 10 + Int(byte - 0x30)
                 continue
