@@ -202,6 +202,7 @@ final class Universe {
         disk.watch(["new", "deferred"]) { [unowned self] in noteName($0, of: $1) }
         scheduler.run()
         if plan.endsCalmly, !scheduler.isEndless { calmDown() }
+        scheduler.close()
         history.left = disk.files(in: Self.queue)
         history.isEndless = scheduler.isEndless
         return history

@@ -23,6 +23,8 @@ package final class Scheduler: @unchecked Sendable {
     private var lowest = 0
     private var agenda = Agenda()
     private let home = Baton()
+    /// The threads of processes that have ended, for the next processes. The threads of killed processes stay parked.
+    private var idle: [Strand] = []
 
     init(_ plan: SchedulePlan) {
         self.plan = plan
@@ -64,7 +66,17 @@ package final class Scheduler: @unchecked Sendable {
         live.removeAll { $0 === process }
         ended(process)
         digest.add(UInt64(process.id.number) << 8 | 2)
+        if let strand = process.strand { idle.append(strand) }
         if let next = choose(after: process) { next.take() } else { home.hand() }
+    }
+
+    /// Returns a thread without work.
+    func idleStrand() -> Strand { idle.popLast() ?? Strand() }
+
+    /// Ends the threads without work, at the end of the history.
+    func close() {
+        for strand in idle { strand.end() }
+        idle = []
     }
 
     /// Called when a process has ended or died, to release its descriptors and locks.

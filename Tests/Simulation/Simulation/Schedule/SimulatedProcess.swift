@@ -1,8 +1,7 @@
-internal import Foundation
 package import Policy
 internal import Spool
 
-/// A process of a history: a thread that runs only while it has the baton.
+/// A process of a history, on a thread that runs only while it has the baton.
 ///
 /// After the death of the process the thread never continues: no `defer` and no `deinit` speaks for the process. The
 /// thread stays parked until the whole program ends, so a program that plays many histories is started anew now and
@@ -32,8 +31,8 @@ package final class SimulatedProcess: @unchecked Sendable {
     /// The process's own chance: draws of other processes do not change its numbers.
     package var chance: Chance
     var state: State
-    /// Whether the thread has started.
-    private(set) var hasBegun = false
+    /// The thread; `nil` before the process begins.
+    private(set) var strand: Strand?
     /// The time until which the process is stopped (SIGSTOP), whatever the process waits for.
     var stoppedUntil: Duration?
     /// The faults of the process's actor; `nil` for a process of the calm end, which no fault meets.
@@ -53,7 +52,6 @@ package final class SimulatedProcess: @unchecked Sendable {
     var isWakeable = false
     /// Whether an operator looks at the queue when the process has ended.
     var isWatched = true
-    private let baton = Baton()
     private let body: (SimulatedProcess) -> Void
     private unowned let scheduler: Scheduler
 
@@ -85,7 +83,7 @@ package final class SimulatedProcess: @unchecked Sendable {
 
     var isAlive: Bool {
         switch state {
-        case .waiting: hasBegun
+        case .waiting: strand != nil
         case .done, .dead: false
         }
     }
@@ -99,18 +97,17 @@ package final class SimulatedProcess: @unchecked Sendable {
 
     /// Lets the thread go on. The caller waits, or ends, at once.
     func take() {
-        if hasBegun { return baton.hand() }
-        hasBegun = true
-        let thread = Thread {
-            self.body(self)
-            self.scheduler.end(self)
+        if let strand { return strand.baton.hand() }
+        let strand = scheduler.idleStrand()
+        self.strand = strand
+        strand.begin { [self] in
+            body(self)
+            scheduler.end(self)
         }
-        thread.stackSize = 1 << 20
-        thread.start()
     }
 
     /// Waits until the process has the baton again; for ever if the process is dead.
     func await() {
-        repeat { baton.await() } while state == .dead
+        repeat { strand?.baton.await() } while state == .dead
     }
 }
