@@ -26,6 +26,8 @@ final class Universe {
     private(set) var names: [Label: EntryName] = [:]
     /// The processes that wait for a moment of another process.
     private var watchers: [(process: SimulatedProcess, moment: Plan.Moment)] = []
+    /// What operators know of the operations.
+    var heard = Heard()
     /// The number of promises so far, and the power cuts after some of them.
     private var promises = 0
     /// What hooks have been called for, and what they are still owed.

@@ -205,15 +205,8 @@ extension Universe {
     /// Lets the process wait until a server has a request whose sender does not know the answer yet, a second at most.
     private func awaitRequest(_ process: SimulatedProcess) {
         for _ in 0..<200 {
-            var inFlight = 0
-            for event in history.events {
-                switch event.what {
-                case .receives: inFlight += 1
-                case .learns, .loses: inFlight -= 1
-                default: break
-                }
-            }
-            if inFlight > 0 { return }
+            heard.read(history.events)
+            if heard.requests > 0 { return }
             process.sleep(until: scheduler.time + .milliseconds(5))
         }
     }
@@ -224,23 +217,8 @@ extension Universe {
         case .inFlight, .olderPart: awaitRequest(process)
         case .waiting, .newest, .failed, .quarantined, .all, .host, .queue: break
         }
-        var offers: [Label: Offer] = [:]
-        var names: [Label: EntryName] = [:]
-        var inFlight: [Int: [Label]] = [:]
-        var gone: Set<Label> = []
-        var failed: [OperationID] = []
-        for event in history.events {
-            switch event.what {
-            case .offers(let offer): offers[offer.label] = offer
-            case .answers(let label, .accepted(let name)): names[label] = name
-            case .names(let label, let name): names[label] = name
-            case .receives(let request): inFlight[request.number] = request.bodies.flatMap { $0 }
-            case .replies(_, let reply): gone.formUnion(reply.applied)
-            case .learns(let number): inFlight[number] = nil
-            case .reports(.failed(let id, _)): failed.append(id)
-            default: break
-            }
-        }
+        heard.read(history.events)
+        let (offers, names, inFlight, gone) = (heard.offers, heard.names, heard.inFlight, heard.gone)
         let waiting = names.filter { !gone.contains($0.key) }.map(\.value)
             .sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
         switch target {
@@ -263,7 +241,7 @@ extension Universe {
             return parts.min { $0.key < $1.key }.map { [$0.value.id] } ?? ids(of: .waiting(0), process)
         case .waiting(let place): return waiting.isEmpty ? [] : [waiting[place % waiting.count].id]
         case .newest: return Array(waiting.map(\.id).suffix(1))
-        case .failed: return Array(failed.suffix(1))
+        case .failed: return Array(heard.failed.suffix(1))
         case .quarantined, .all, .host, .queue: return []
         }
     }
