@@ -111,10 +111,17 @@ struct Waiting {
         defer { Interruption.uninstall() }
         if try queue.spool.isPaused, !isQuiet {
             Messages.notice("the queue is paused: runs make no attempts until '\(pasted("resume"))'")
-        } else if try queue.spool.runTimes().times.isEmpty, !isQuiet {
+        } else if !isQuiet, try hasSeenNoRun() {
             Messages.notice("no run yet: see WHEN IT RUNS in drainq-setup(7)")
         }
         return try wait(atMost: limit)
+    }
+
+    /// Whether no run has left a sign: the time of its end, its summary, or its directory.
+    private func hasSeenNoRun() throws -> Bool {
+        let (times, runs) = (try queue.spool.runTimes(), try queue.spool.runs())
+        return try times.times.isEmpty && !times.isDamaged && runs.alive.isEmpty && runs.dead.isEmpty
+            && StateFile.lastRun.contents(in: queue.spool) == nil
     }
 
     private mutating func wait(atMost limit: Duration?) throws -> ExitStatus {
