@@ -98,6 +98,32 @@ struct MergingTests {
         #expect(try bench.names(.failed).count == 1 && left(bench).isEmpty)
     }
 
+    @Test func `a changed configuration lets a staying run merge what it has sent in parts`() throws {
+        let bench = try bench()
+        try bench.patch("k", three)
+        var bodies: [String] = []
+        let answer: (OutgoingRequest) -> AttemptReport.Result = { request in
+            bodies.append(String(decoding: request.body ?? [], as: UTF8.self))
+            return .status(bodies.count == 1 ? 400 : 204)
+        }
+        var world = bench.world(answer)
+        var isChanged = false
+        world.renewal = {
+            if isChanged { return nil }
+            isChanged = true
+            try? bench.patch("k", self.three)
+            var changed = bench.configuration
+            changed.defaultRoute.url = "http://one/v2/{type}"
+            return (changed, bench.world(answer))
+        }
+        let summary = try Run(
+            spool: bench.spool, configuration: bench.configuration,
+            options: RunOptions(stay: .during(.seconds(5))), world: world
+        ) { _ in }()
+        let document = #"{"a":1,"b":2,"c":3}"#
+        #expect(bodies == [document] + three + [document] && summary.delivered == 6)
+    }
+
     @Test func `a deferred part delays the parts behind`() throws {
         let bench = try bench()
         try bench.patch("k", three)

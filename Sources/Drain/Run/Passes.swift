@@ -79,7 +79,8 @@ struct Passes: ~Copyable {
 
     private mutating func lookAtConfiguration() { renewal = (renewal?.world ?? parts.world).renewal() ?? renewal }
 
-    /// Takes over a changed configuration. What was made of single operations stays.
+    /// Takes over a changed configuration. What was made of single operations stays, but documents that a server has
+    /// refused are tried once more.
     private mutating func renew() {
         lookAtConfiguration()
         if renewal == nil { return }
@@ -89,7 +90,9 @@ struct Passes: ~Copyable {
         parts = RunParts(parts.spool, configuration, options, world, tally)
         parts.book.isFirstPass = false
         choice = Choice(parts)
-        dispatch = Dispatch(parts, Settling(parts, spoolRun, dispatch.settling.operations))
+        var operations = dispatch.settling.operations
+        operations.apart = []
+        dispatch = Dispatch(parts, Settling(parts, spoolRun, operations))
         nextEnd = clock.instant()
     }
 
