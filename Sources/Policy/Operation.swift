@@ -80,40 +80,54 @@ package struct OperationHeader: Hashable, Sendable {
 
 /// One file of the queue: header, body as given, and the attempts made so far.
 package struct Operation: Hashable, Sendable {
-    @usableFromInline var sharedHeader: Shared<OperationHeader>
-    /// The body; empty if left in its file.
-    private var bytes: [UInt8]
-    /// The place of the body, if left in the file of a claimed operation.
-    package private(set) var bodyPart: FilePart?
-    package var attempts: [AttemptRecord]
-    /// The values kept for the operation's key; `nil` until a run has looked them up. Not part of the file.
-    package var kept: [String: KeptValue]?
+    @usableFromInline var content: Shared<Content>
+
+    @usableFromInline struct Content: Hashable, Sendable {
+        @usableFromInline var header: OperationHeader
+        /// The body; empty if left in its file.
+        var bytes: [UInt8]
+        var bodyPart: FilePart?
+        @usableFromInline var attempts: [AttemptRecord]
+        var kept: [String: KeptValue]?
+    }
 
     package init(header: OperationHeader, body: [UInt8], attempts: [AttemptRecord] = []) {
-        sharedHeader = Shared(header)
-        bytes = body
-        self.attempts = attempts
+        content = Shared(Content(header: header, bytes: body, attempts: attempts))
     }
 
     /// Creates an operation whose body is left in its file.
     package init(header: OperationHeader, bodyPart: FilePart, attempts: [AttemptRecord]) {
-        self.init(header: header, body: [], attempts: attempts)
-        self.bodyPart = bodyPart
+        content = Shared(Content(header: header, bytes: [], bodyPart: bodyPart, attempts: attempts))
     }
 
     @inlinable
     package var header: OperationHeader {
-        _read { yield sharedHeader.value }
-        _modify { yield &sharedHeader.value }
+        _read { yield content.value.header }
+        _modify { yield &content.value.header }
+    }
+
+    @inlinable
+    package var attempts: [AttemptRecord] {
+        _read { yield content.value.attempts }
+        _modify { yield &content.value.attempts }
+    }
+
+    /// The values kept for the operation's key; `nil` until a run has looked them up. Not part of the file.
+    package var kept: [String: KeptValue]? {
+        get { content.value.kept }
+        set { content.value.kept = newValue }
     }
 
     /// The body as given. A body left in its file is read each time.
     package var body: [UInt8] {
-        get { bodyPart?.bytes ?? bytes }
-        set { (bytes, bodyPart) = (newValue, nil) }
+        get { bodyPart?.bytes ?? content.value.bytes }
+        set { (content.value.bytes, content.value.bodyPart) = (newValue, nil) }
     }
 
-    package var bodyLength: Int { bodyPart?.length ?? bytes.count }
+    /// The place of the body, if left in the file of a claimed operation.
+    package var bodyPart: FilePart? { content.value.bodyPart }
+
+    package var bodyLength: Int { bodyPart?.length ?? content.value.bytes.count }
 
     // Another module would copy the whole header for one of its fields.
 
