@@ -4,6 +4,8 @@
 /// agent is sent a base once, and a transport prepares it once.
 package final class RequestBase: Hashable, Sendable {
     package let values: Values
+    /// Whether the transport was chosen for a request with a body besides a file.
+    let hasBody: Bool
 
     package struct Values: Hashable, Sendable {
         @Bytewise package var method: String
@@ -24,7 +26,15 @@ package final class RequestBase: Hashable, Sendable {
         }
     }
 
-    package init(_ values: Values) { self.values = values }
+    package init(_ values: Values, hasBody: Bool = false) { (self.values, self.hasBody) = (values, hasBody) }
+
+    /// Whether a draft has this base, with the settings and the transports for which the base was made.
+    func isBase(of draft: RequestDraft, hasBody: Bool, _ settings: DestinationSettings) -> Bool {
+        self.hasBody == hasBody && values.bodyFile == nil && draft.content.file == nil
+            && values.url.hasBytes(of: draft.url) && values.method.hasBytes(of: draft.method)
+            // Options with secrets differ from those of the settings.
+            && values.connection == settings.connection
+    }
 
     package static func == (left: RequestBase, right: RequestBase) -> Bool {
         left === right || left.values == right.values

@@ -5,8 +5,8 @@ extension RequestForm {
     /// The operation's own url, method and headers replace the route's, if the route lets them. Only the route's url is
     /// a template. Secrets are filled into texts of the configuration, never into texts of an operation. `attempt`
     /// counts from 1. GET, HEAD, DELETE and OPTIONS send no body unless one was given; other methods then send an empty
-    /// body. On a route with `batch` the request is a batch of one. `base` is that of an earlier request, to be used
-    /// again if it is the same.
+    /// body. On a route with `batch` the request is a batch of one. `base` is that of an earlier request of this form,
+    /// with the same settings and transports, to be used again if it is the same.
     package func request(
         for operation: Operation, attempt: Int, version: String, settings: DestinationSettings = DestinationSettings(),
         secrets: SecretValues = .none, available: [Transport] = Transport.allCases, base: RequestBase? = nil
@@ -63,18 +63,28 @@ extension RequestForm {
         _ draft: RequestDraft, key: String, attempt: Int, version: String, settings: DestinationSettings,
         secrets: SecretValues, available: [Transport], base: RequestBase?, freshConnection: Bool
     ) throws(RequestError) -> OutgoingRequest {
-        var values = RequestBase.Values(method: draft.method, url: draft.url)
-        (values.bodyFile, values.timeouts, values.answerLimit) = (draft.content.file, route.timeouts, route.answerLimit)
-        (values.connection, values.redirects) = (try settings.connection.expanded(with: secrets), route.redirects)
-        let headers = try draft.headers(key: key, attempt: attempt, version: version)
         let hasBody = draft.content.bytes?.isEmpty == false || draft.content.part != nil
-        values.transport =
-            try TransportChoice.choose(for: values, hasBody: hasBody, settings: settings, available: available)
-            .transport
-        let base = base.flatMap { $0.values == values ? $0 : nil } ?? RequestBase(values)
+        let headers = try draft.headers(key: key, attempt: attempt, version: version)
+        let base =
+            if let base, base.isBase(of: draft, hasBody: hasBody, settings) { base } else {
+                try self.base(of: draft, hasBody, settings, secrets, available)
+            }
         return OutgoingRequest(
             base, headers: headers, body: draft.content.bytes, bodyPart: draft.content.part,
             freshConnection: freshConnection)
+    }
+
+    private func base(
+        of draft: RequestDraft, _ hasBody: Bool, _ settings: DestinationSettings, _ secrets: SecretValues,
+        _ available: [Transport]
+    ) throws(RequestError) -> RequestBase {
+        var values = RequestBase.Values(method: draft.method, url: draft.url)
+        (values.bodyFile, values.timeouts, values.answerLimit) = (draft.content.file, route.timeouts, route.answerLimit)
+        (values.connection, values.redirects) = (try settings.connection.expanded(with: secrets), route.redirects)
+        values.transport =
+            try TransportChoice.choose(for: values, hasBody: hasBody, settings: settings, available: available)
+            .transport
+        return RequestBase(values, hasBody: hasBody)
     }
 }
 
