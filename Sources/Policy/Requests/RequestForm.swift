@@ -143,9 +143,8 @@ package final class RequestForm: Sendable {
     /// Returns a draft without its content.
     func head(_ values: TemplateValues) throws(RequestError) -> RequestDraft {
         guard let operation = values.operation else { preconditionFailure("a draft of an operation") }
-        let header = operation.header
-        let method = try method(for: header)
-        let routeFields = try fields(besides: header)
+        let method = try method(for: operation.header)
+        let routeFields = try fields(besides: operation.header)
         try checkChain(of: operation)
         let url = try address(values)
         if let defect { throw defect }
@@ -157,7 +156,8 @@ package final class RequestForm: Sendable {
             }
         }
         return RequestDraft(
-            method: method, url: url, headers: headers + header.headers, secretFiles: try secretFiles(of: operation))
+            method: method, url: url, headers: headers + operation.header.headers,
+            secretFiles: try secretFiles(of: operation))
     }
 
     /// Whether the request of an operation would have the same address, header fields, secrets and kept values with
@@ -183,7 +183,7 @@ package final class RequestForm: Sendable {
         if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
         var own = Set(header.headers.map { $0.name.lowercased() })
         // The route's Content-Type is for JSON payloads and templates. A body sent unchanged keeps its own.
-        if body == nil, route.batch == nil, let type = header.contentType, type != "application/json" {
+        if let type = header.contentType, type != "application/json", body == nil, route.batch == nil {
             own.insert("content-type")
         }
         let routeFields = own.isEmpty ? fields : fields.filter { !own.contains($0.name.lowercased()) }
