@@ -7,6 +7,8 @@ struct OperationFields {
     let line: Int
     /// The members in the order of the text.
     private let members: [Member]
+    /// The hashes of their names, a bit each; all bits if a name has escapes or is long. Most fields are absent.
+    private let hashes: UInt64
 
     private struct Member {
         /// The extent of the name between its quotes.
@@ -52,6 +54,7 @@ struct OperationFields {
         self.line = line
         var members: [Member] = []
         members.reserveCapacity(8)
+        var hashes: UInt64 = 0
         let isObject: Bool
         do throws(JSONSyntaxError) {
             isObject = try JSONScanner.forEachMember(of: bytes, in: range, isOnly: isWhole) {
@@ -60,6 +63,7 @@ struct OperationFields {
                 let name = name.inner
                 let shortName =
                     plain.name ? bytes.withUnsafeBufferPointer { ShortName(.init(rebasing: $0[name])) } : nil
+                hashes |= shortName == nil ? .max : Self.hash(bytes[name])
                 members.append(
                     Member(name: name, value: value, shortName: shortName, hasPlainValue: plain.value))
             }
@@ -67,20 +71,20 @@ struct OperationFields {
             throw OperationFileError(file: file, line: line, reason: "\(error)")
         }
         guard isObject else { throw OperationFileError(file: file, line: line, reason: "expected an object") }
-        self.members = members
+        (self.members, self.hashes) = (members, hashes)
         if let name = firstRepeatedName { throw error(name.text, "is given twice") }
     }
 
-    /// The first name equal to an earlier name. Compares few names each with each, since a set would be slower.
+    /// The first name equal to an earlier name.
     private var firstRepeatedName: JSONName? {
-        if members.count <= 16, members.allSatisfy({ $0.shortName != nil }) {
-            for (index, member) in members.enumerated() {
-                for earlier in members[..<index] where earlier.shortName == member.shortName { return name(of: member) }
-            }
-            return nil
-        }
+        if hashes != .max, hashes.nonzeroBitCount == members.count { return nil }
         var seen = Set<JSONName>(minimumCapacity: members.count)
         return members.lazy.map { name(of: $0) }.first { !seen.insert($0).inserted }
+    }
+
+    /// The hash of a name, as a bit. The factor keeps the fields of each of drainq's objects apart.
+    private static func hash(_ name: some Collection<UInt8>) -> UInt64 {
+        1 &<< (35 &* UInt64(name.first ?? 0) &+ UInt64(name.count))
     }
 
     private func name(of member: Member) -> JSONName {
@@ -98,6 +102,7 @@ struct OperationFields {
     func range(_ field: String) -> Range<Int>? { member(field)?.value }
 
     private func member(_ field: String) -> Member? {
+        if hashes & Self.hash(field.utf8) == 0 { return nil }
         let shortName = ShortName(field)
         return members.first { member in
             if let own = member.shortName { own == shortName } else { name(of: member) == JSONName(field) }
