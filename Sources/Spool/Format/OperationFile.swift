@@ -186,9 +186,14 @@ package enum OperationFile {
         var attempts: [Range<Int>]
     }
 
-    /// Reads a whole file. Errors call it `file`.
-    package static func decode(_ bytes: [UInt8], file: String) throws(OperationFileError) -> Operation {
+    /// Reads a whole file. Errors call it `file`. Throws if `name` is not the operation's.
+    package static func decode(
+        _ bytes: [UInt8], file: String, named name: EntryName? = nil
+    ) throws(OperationFileError) -> Operation {
         let (header, parts) = try split(bytes, file: file)
+        if let contradiction = name?.contradiction(to: header) {
+            throw OperationFileError(file: file, line: 1, reason: contradiction)
+        }
         return Operation(
             header: header, body: Array(bytes[parts.body]),
             attempts: parts.attempts.compactMap { decodeRecord(bytes, in: $0) })

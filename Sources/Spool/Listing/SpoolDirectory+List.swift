@@ -57,12 +57,11 @@ extension SpoolDirectory {
 
     private func forEachName(in directory: QueuePath, _ body: (ListedName) -> Void) throws(SpoolError) -> Int {
         var others = 0
+        let mayBeInput = directory == QueueState.quarantine.path
         try attempt("list", directory) { () throws(Errno) in
             let strangers = try OtherUsersFiles(directory, self)
             try system.list(root, directory.bytes) { bytes in
-                if let name = ListedName(bytes, mayBeInput: directory == QueueState.quarantine.path),
-                    !strangers.own(bytes)
-                {
+                if let name = ListedName(bytes, mayBeInput: mayBeInput), !strangers.own(bytes) {
                     body(name)
                 } else if directory == QueueState.new.path || !bytes.isAside {
                     others += 1
@@ -162,10 +161,7 @@ extension SpoolDirectory {
         case .tooLong(let size): return .notAnOperation(reason: "it is too long: \(size) bytes, \(limit) are allowed")
         case .bytes(let bytes, let status):
             do throws(OperationFileError) {
-                let operation = try OperationFile.decode(bytes, file: name.id.description)
-                if let contradiction = name.contradiction(to: operation.header) {
-                    return .notAnOperation(reason: contradiction)
-                }
+                let operation = try OperationFile.decode(bytes, file: name.id.description, named: name)
                 return .operation(StoredOperation(operation: operation, fileSize: bytes.count, status: status))
             } catch {
                 if case .newerFormat(let version) = error.kind { return .newerFormat(version) }
