@@ -33,18 +33,20 @@ extension Dispatch {
             book.maker(of: $0.candidate.entry.name.type, to: $0.destination).leavesBodies
         }
         let outcomes = settling.spoolRun.take(together.map(\.candidate.entry), leavingBodies: leavesBodies)
-        taken += zip(together, outcomes).reversed().map { ($0.candidate.entry.name, $1) }
+        for (operation, outcome) in zip(together.reversed(), outcomes.reversed()) {
+            taken.append((operation.candidate, outcome))
+        }
     }
 
     /// Puts back operations claimed by `takeTogether` and not begun.
     mutating func putBackTaken() {
         if taken.isEmpty { return }
         var claims: [Claim] = []
-        for (name, outcome) in taken {
+        for (candidate, outcome) in taken {
             do throws(SpoolError) {
                 if let taken = try outcome.get() { claims.append(taken.claim) }
             } catch {
-                settling.setAside([name.id], because: error)
+                settling.setAside([candidate.entry.name.id], because: error)
             }
         }
         taken = []
@@ -53,12 +55,12 @@ extension Dispatch {
 
     /// Claims and reads an operation, unless `takeTogether` has. Returns `nil` if another run was first.
     private mutating func take(
-        _ entry: Entry, _ maker: RequestMaker, from spoolRun: SpoolRun
+        _ candidate: Candidate, _ maker: RequestMaker, from spoolRun: SpoolRun
     ) throws(SpoolError) -> SpoolRun.Taken? {
-        if let place = taken.lastIndex(where: { $0.name == entry.name }) {
+        if let place = taken.lastIndex(where: { $0.candidate === candidate }) {
             return try taken.remove(at: place).outcome.get()
         }
-        return try spoolRun.take(entry, leavingBodies: maker.leavesBodies)
+        return try spoolRun.take(candidate.entry, leavingBodies: maker.leavesBodies)
     }
 
     // MARK: - One operation
@@ -76,7 +78,7 @@ extension Dispatch {
             if waitsForSync { sender.flush() }
             if !waitsForSync || settling.syncOrEndRun() {
                 if let given { return try ready(given, candidate, destination, maker) }
-                if let taken = try take(candidate.entry, maker, from: settling.spoolRun) {
+                if let taken = try take(candidate, maker, from: settling.spoolRun) {
                     return try member(taken, candidate, destination, maker)
                 }
                 queue.lostClaimCount += 1

@@ -23,7 +23,7 @@ struct Dispatch: ~Copyable {
     /// Whether an operator names the operations, and so overrides that they are parked.
     let ignoresParking: Bool
     /// Operations claimed and read together, and not used yet, the next one last.
-    var taken: [(name: EntryName, outcome: Result<SpoolRun.Taken?, SpoolError>)] = []
+    var taken: [(candidate: Candidate, outcome: Result<SpoolRun.Taken?, SpoolError>)] = []
     /// The attempts in flight by ticket.
     private(set) var inFlight: [Int: Attempt] = [:]
     /// The attempts that wait for credentials, by ticket.

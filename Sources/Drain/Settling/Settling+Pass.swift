@@ -130,7 +130,8 @@ extension Settling {
     }
 
     private mutating func failIfExpired(_ candidate: Candidate) throws(SpoolError) {
-        guard let (claim, file) = try spoolRun.take(candidate.entry) else { return }
+        guard let taken = try spoolRun.take(candidate.entry) else { return }
+        let (claim, file) = (taken.claim, taken.file)
         let destination = book[candidate]
         let maker = book.maker(of: claim.name.type, to: destination)
         if case .notAnOperation(let reason) = file { return try quarantine(claim, reason) }

@@ -6,7 +6,12 @@ package import Policy
 /// operations claimed or settled and others not, as if they had come in succession.
 extension SpoolRun {
     /// A claim and the content of its file.
-    package typealias Taken = (claim: Claim, file: StoredFile)
+    package final class Taken: Sendable {
+        package let claim: Claim
+        package let file: StoredFile
+
+        fileprivate init(_ claim: Claim, _ file: StoredFile) { (self.claim, self.file) = (claim, file) }
+    }
 
     /// A claim with what is to become of it: the arguments of `settle(_:_:record:receipt:now:)`.
     package struct Disposal {
@@ -53,7 +58,7 @@ extension SpoolRun {
     private func takeUntimed(_ entry: Entry, _ leavingBodies: Bool) throws(SpoolError) -> Taken? {
         guard let claim = try claim(entry) else { return nil }
         guard let file = try read(claim, leavingBodies: leavingBodies) else { return nil }
-        return (claim, file)
+        return Taken(claim, file)
     }
 
     /// Settles one claim, as `settle(_:_:record:receipt:now:)` does.

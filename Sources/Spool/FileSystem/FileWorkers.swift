@@ -24,7 +24,9 @@ final class FileWorkers {
         var results: [Result] = []
         results.reserveCapacity(elements.count)
         for (done, element) in elements.enumerated() {
-            if isWorthwhile, elements.count - done > 1 { return results + overlapped(Array(elements[done...]), body) }
+            if isWorthwhile, elements.count - done > 1 {
+                return done == 0 ? overlapped(elements, body) : results + overlapped(Array(elements[done...]), body)
+            }
             results.append(alone { body(element) })
         }
         return results
