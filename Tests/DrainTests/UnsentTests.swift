@@ -152,6 +152,31 @@ struct UnsentTests {
         #expect(try health(bench).findings == [.well])
     }
 
+    @Test func `counts of the page with a number that no run writes are made anew from the log`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run()
+        var event = LogEvent(.attempts, at: bench.now, destination: "a")
+        (event.delivered, event.deferred, event.held) = (1 << 53, 1 << 53, 1 << 53)
+        try bench.spool.log([event, event], upTo: LogLimits(), at: bench.now)
+        let made = try DayLog.update(in: bench.spool, at: bench.now)
+        #expect(made.rows.map(\.counts) == [[[DayLog.halfHour(bench.now), 1 << 53, 1 << 53, 0]]])
+        #expect(try health(bench).findings == [.well])
+        let contents = try #require(try StateFile.day.contents(in: bench.spool))
+        let text = String(decoding: contents, as: UTF8.self)
+        for (part, odd) in [
+            (#""offset":\d+"#, #""offset":-1"#), (#"\[\[\d+"#, "[[-9223372036854775808"),
+            (#"\[\[\d+"#, "[[9223372036854775807"), (#"\[\[\d+,\d+"#, "[[1,9223372036854775807"),
+            (#"\[\[\d+,"#, "[["),
+        ] {
+            let changed = try text.replacing(Regex(part), with: odd, maxReplacements: 1)
+            try #require(changed != text)
+            try bench.spool.writeState("day.json", Array(changed.utf8))
+            #expect(try health(bench).findings == [.unreadable(["day.json"])], "\(odd)")
+            #expect(try DayLog.read(from: bench.spool, at: bench.now) == made, "\(odd)")
+        }
+    }
+
     @Test func `a newer file of reports and names is not replaced`() throws {
         let bench = try Bench()
         let newer = Array("{\"version\":9}\n".utf8)

@@ -48,6 +48,15 @@ struct LogStoryTests {
             ])
     }
 
+    @Test func `sums of the largest counts do not end the story`() {
+        var deferred = event(.deferred, "04:00:00")
+        (deferred.status, deferred.count) = (503, .max)
+        let attempts = attempts("04:00:00", "04:00:00", delivered: .max, deferred: .max)
+        let lines = told([attempts, deferred, attempts, deferred])
+        let most = "9,223,372,036,854,775,807"
+        #expect(lines.dropFirst() == ["04:00:00  api.example.com: \(most) delivered, \(most) deferred: 503"])
+    }
+
     @Test func `the end of an outage is told alone if an event of another destination follows`() {
         var held = event(.held, "04:01:00", "crm")
         (held.status, held.cause, held.waiting) = (401, "token expired", 1)

@@ -134,6 +134,15 @@ struct QueuePageTests {
         #expect(!html.contains("well"))
     }
 
+    @Test func `sums of the largest counts do not end the page`() {
+        let half = DayLog.halfHour(Self.now)
+        let rows = ["a", "b"].map { name in
+            DayLog.HalfHours(destination: name, counts: (0..<2_000).map { _ in [half - 2, 1 << 53, 1 << 53, 1 << 53] })
+        }
+        let html = page([row("a"), row("b")], rows)
+        #expect(html.contains("9,223,372,036,854,775,807 delivered"))
+    }
+
     @Test func `well stands beside its evidence`() {
         let html = page([row("a", DestinationState(lastSuccess: Self.time("26T04:00:00"))), row("new")])
         for part in [

@@ -41,8 +41,11 @@ struct LogEventTests {
     @Test(arguments: [
         "", "{", #"{"at":"2026-11-21T09:15:00Z"}"#, #"{"at":"soon","event":"down"}"#,
         #"{"at":"2026-11-21T09:15:00Z","event":"of a newer version"}"#, "[1]", "\u{0}\u{0}",
+        #"{"at":"2026-11-21T09:15:00Z","event":"failed","count":9007199254740993}"#,
+        #"{"at":"2026-11-21T09:15:00Z","event":"failed","count":-1}"#,
+        #"{"at":"2026-11-21T09:15:00Z","event":"attempts","delivered":9223372036854775808}"#,
     ])
-    func `a line without a known event is skipped`(line: String) {
+    func `a line without a known event, or with an impossible number, is skipped`(line: String) {
         #expect(LogEvent(line: line.utf8) == nil)
     }
 

@@ -83,10 +83,10 @@ package struct DayLog: Hashable, Sendable {
 
 extension DayLog.HalfHours {
     fileprivate mutating func add(_ numbers: [Int], at half: Int) {
-        if let last = counts.indices.last, counts[last][0] == half {
-            for index in 0..<3 { counts[last][index + 1] +|= numbers[index] }
-        } else {
-            counts.append([half] + numbers)
+        if counts.last?[0] != half { counts.append([half, 0, 0, 0]) }
+        let last = counts.count - 1
+        for index in 1...3 {
+            counts[last][index] = min(counts[last][index] + numbers[index - 1], LogEvent.largestNumber)
         }
     }
 }
@@ -96,9 +96,12 @@ extension DayLog: StoredObject {
     package static let fields: [StoredField<DayLog>] = [
         .version(1),
         .init("inode", \.inode, .required),
-        .init("offset", \.offset, .required),
+        .init("offset", \.offset, .required) { (read: Int) in read < 0 ? nil : read },
         .init("halfHours", \.rows, .required) { (read: [HalfHours]) in
-            read.filter { row in row.counts.allSatisfy { $0.count == 4 } }
+            let isWhole = read.lazy.flatMap(\.counts).allSatisfy { counts in
+                counts.count == 4 && counts.allSatisfy { 0...LogEvent.largestNumber ~= $0 }
+            }
+            return isWhole ? read : nil
         },
         .init("changes", \.lines, .required),
     ]

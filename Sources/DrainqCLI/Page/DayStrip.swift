@@ -128,7 +128,7 @@ struct DayStrip {
             if bar.failed > 0 { failed += "M\(middle) 27v5" }
             if bands.contains(where: { $0.0 - 2 <= middle && middle <= $0.1 + 2 }) { continue }
             if bar.delivered > 0, bar.delivered >= bar.deferred {
-                delivered += "M\(middle) \(Self.base)v-\(5 + 17 * bar.delivered / most)"
+                delivered += "M\(middle) \(Self.base)v-\(5 + 17 *| bar.delivered / most)"
             } else if bar.deferred > 0 {
                 deferred += "M\(middle) \(Self.base)v-20"
             }

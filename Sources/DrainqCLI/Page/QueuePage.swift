@@ -134,7 +134,7 @@ struct QueuePage {
     private var facts: HTML {
         let health = status.health
         let last = health.runs.last(at: now)
-        let delivered = strips.values.reduce(0) { $0 + $1.total.delivered }
+        let delivered = strips.values.reduce(0) { $0 +| $1.total.delivered }
         var rows: [(String, HTML, String)] = [
             (
                 "As of", "<time datetime=\"\(now.rfc3339.prefix(19) + "Z")\">\(clock(now, withSeconds: true))</time>",

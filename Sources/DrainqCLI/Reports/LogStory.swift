@@ -19,7 +19,7 @@ struct LogStory {
 
         mutating func add(_ cause: Cause, _ count: Int) {
             if let index = causes.firstIndex(where: { $0.cause.group == cause.group }) {
-                causes[index].count += count
+                causes[index].count +|= count
             } else {
                 causes.append((cause, count))
             }
@@ -109,9 +109,9 @@ struct LogStory {
         let index = index(of: event)
         traffic[index].last = max(traffic[index].last, event.at)
         if event.kind == .deferred { return traffic[index].add(event.causeValue, event.count ?? 0) }
-        traffic[index].delivered += event.delivered ?? 0
-        traffic[index].deferred += event.deferred ?? 0
-        traffic[index].held += event.held ?? 0
+        traffic[index].delivered +|= event.delivered ?? 0
+        traffic[index].deferred +|= event.deferred ?? 0
+        traffic[index].held +|= event.held ?? 0
     }
 
     /// Writes a line, behind the date if it is the first of its day. Times are UTC.

@@ -84,7 +84,11 @@ extension LogEvent {
         text.utf8.count <= longestText ? text : String(decoding: text.utf8.prefix(longestText), as: UTF8.self) + "…"
     }
 
-    /// Reads a line. Returns `nil` for no event of this version: the line is torn, or a newer version wrote it.
+    /// The largest number of a line. Many programs read no larger integer of JSON exactly.
+    package static let largestNumber = 1 << 53
+
+    /// Reads a line. Returns `nil` for no event of this version: the line is torn, a newer version wrote it, or it has a
+    /// number that is no integer from 0 to `largestNumber`.
     package init?(line: some Collection<UInt8>) {
         // try?: a torn line is expected after a power cut.
         guard let document = try? JSONDocument(Array(line)) else { return nil }
@@ -99,7 +103,9 @@ extension LogEvent {
             switch field.value {
             case .text(let path): self[keyPath: path] = text(field.name)
             case .number(let path):
-                if case .number(let digits)? = value(field.name) { self[keyPath: path] = Int(digits) }
+                guard case .number(let digits)? = value(field.name) else { continue }
+                guard let number = Int(digits), 0...Self.largestNumber ~= number else { return nil }
+                self[keyPath: path] = number
             case .time(let path): self[keyPath: path] = text(field.name).flatMap { Timestamp(rfc3339: $0) }
             }
         }
