@@ -154,4 +154,22 @@ struct ShownRequestTests {
         #expect(byCurl.count == byRun.count)
         for (curl, run) in zip(received(byCurl), byRun) { try #require(curl == run) }
     }
+
+    @Test(arguments: ["sh", "bash"])
+    func `a curl command pipes a body that begins with a hyphen`(shell: String) throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        var bodies = [Array("--B\r\n%s\\'\r\n".utf8) + [0, 1], Array("-n".utf8) + [0xFF]]
+        bodies.append(Array(repeating: UInt8(ascii: "-"), count: 70_000))
+        for (index, body) in bodies.enumerated() {
+            try Data(body).write(to: drainq.directory.appending(path: "body"))
+            let file = drainq.directory.appending(path: "body").path
+            let added = try drainq.run("add", "--id", "a\(index)", "--content-type", "text/x; charset=x", file)
+            #expect(added.status == 0, "\(added)")
+            try drainq.write(drainq.run("show", "--curl", "a\(index)").output, as: "send.sh")
+            let sent = try drainq.shell("\(shell) send.sh")
+            #expect(sent.status == 0, "\(sent)")
+            #expect(receiver.requests().last?.body == body)
+        }
+    }
 }

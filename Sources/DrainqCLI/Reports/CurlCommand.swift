@@ -91,7 +91,7 @@ struct CurlCommand {
         }
         add("--data-binary", "@-")
         let pieces = body.parts.map { part in
-            if case .bytes(let bytes) = part { return Array("printf '\(Self.octal(bytes))'; ".utf8) }
+            if case .bytes(let bytes) = part { return Array("printf -- '\(Self.octal(bytes))'; ".utf8) }
             return Array("printf %s ".utf8) + word([part], escape) + Array("; ".utf8)
         }
         let compression = request.isToBeCompressed ? " | gzip -nc" : ""
