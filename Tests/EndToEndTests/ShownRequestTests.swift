@@ -172,4 +172,28 @@ struct ShownRequestTests {
             #expect(receiver.requests().last?.body == body)
         }
     }
+
+    @Test func `a curl command keeps dot segments, and reads no file of curl's options`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq("{ routes: { default: { url: '\(receiver.url)/a/../b/./c' } } }")
+        try drainq.run("add", "--id", "a", input: "1")
+        try drainq.write("header = \"X-Other: 1\"\n", as: ".curlrc")
+        try drainq.write(drainq.run("show", "--curl", "a").output, as: "send.sh")
+        #expect(try drainq.shell("HOME=\"$PWD\" sh send.sh").status == 0)
+        #expect(try drainq.run("run").status == 0)
+        let received = receiver.requests()
+        #expect(received.map(\.target) == ["/a/../b/./c", "/a/../b/./c"])
+        #expect(received.first?.header("X-Other") == nil)
+    }
+
+    @Test func `a curl command names a client certificate whose path has a colon or a backslash`() throws {
+        let drainq = try Drainq(
+            """
+            { routes: { default: { url: 'https://a.example/' } },
+              destinations: { 'https://a.example': { clientCertificate: { certificate: '/tmp/a:b\\\\c.pem' } } } }
+            """)
+        try drainq.run("add", "--id", "a", input: "1")
+        let shown = try drainq.run("show", "--curl", "a")
+        #expect(shown.output.contains(#"--cert '/tmp/a\:b\\c.pem'"#), "\(shown)")
+    }
 }

@@ -23,7 +23,9 @@ struct CurlCommand {
         let checks = variables.sorted { $0.key < $1.key }.map { ": \"${\($0.key):?\($0.value)}\"\n" }
         let note = request.headersCommand.map { "# \(shellWord($0.joined(separator: " "))) adds header fields\n" } ?? ""
         bytes = Array((checks.joined() + note).utf8) + source
-        bytes += Array("curl --globoff --compressed ".utf8) + Array(words.joined(separator: Array(" \\\n    ".utf8)))
+        // --disable counts only as the first option.
+        bytes += Array("curl --disable --globoff --path-as-is --compressed ".utf8)
+        bytes += Array(words.joined(separator: Array(" \\\n    ".utf8)))
         bytes.append(0x0A)
     }
 
@@ -64,7 +66,8 @@ struct CurlCommand {
         if let file = connection.caFile { add("--cacert", file) }
         if let socket = connection.unixSocket { add("--unix-socket", socket) }
         guard let certificate = connection.clientCertificate else { return }
-        add("--cert", certificate.certificateFile)
+        // A colon would end the name of the file.
+        add("--cert", certificate.certificateFile.replacing("\\", with: "\\\\").replacing(":", with: "\\:"))
         if let key = certificate.keyFile { add("--key", key) }
         if let passphrase = request.passphrase { add("--pass", passphrase.parts) }
     }
