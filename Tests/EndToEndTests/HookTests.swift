@@ -359,6 +359,20 @@ struct HookTests {
         #expect(try queue.run("show", "--json", ids[1]).status == 1)
     }
 
+    @Test func `hooks are called before the page and the metrics are made, which may take long`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let hooks = ["delivered": "ls page metrics > there 2>/dev/null; echo called >> told"]
+        let queue = try queue(to: receiver, hooks, more: "metrics: { page: \"../page\", textfile: \"../metrics\" },")
+        try queue.run("add", "--type", "t", input: "1")
+        #expect(try queue.run("run").status == 0)
+        func read(_ file: String) throws -> String {
+            try String(contentsOf: queue.directory.appending(path: file), encoding: .utf8)
+        }
+        #expect(try read("told") == "called\n" && read("there").isEmpty)
+        #expect(try read("page").hasPrefix("<!doctype html>") && !read("metrics").isEmpty)
+    }
+
     @Test func `a run waits for the hook of its start`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }

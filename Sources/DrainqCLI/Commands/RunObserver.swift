@@ -88,11 +88,12 @@ struct RunObserver {
             }
         }
         let due = tell(&reporter)
+        // The ledger has these reports as told: a process that ends before the calls loses them.
+        call(due)
         if let file = queue.configuration.metricsTextfile {
             publish(to: file) { try Exposition(of: $0, at: .now()).text }
         }
         publishPage(isEnd: didSomething && isEnd)
-        call(due)
         return due != nil
     }
 
