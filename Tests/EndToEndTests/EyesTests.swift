@@ -67,7 +67,7 @@ struct EyesTests {
         try queue.run("add", input: "1")
         try Data("{ routes: { ".utf8).write(to: queue.queue.appending(path: "drainq.json"))
         let status = try queue.run("status")
-        #expect(status.status == 0 && status.lines[0].hasPrefix("drainq.json cannot be read: "))
+        #expect(status.status == 0 && status.lines[0].hasPrefix("the configuration cannot be read: "))
         #expect(status.output.contains("1 new"))
         for command in ["list", "log"] {
             let shown = try queue.run(command)
@@ -75,6 +75,14 @@ struct EyesTests {
         }
         #expect(try queue.run("list").lines.count == 2)
         #expect(try queue.run("status", "--check").status == 2)
+        // The same holds for a configuration that --config names.
+        let path = queue.queue.appending(path: "drainq.json").path
+        try FileManager.default.moveItem(atPath: path, toPath: path + "5")
+        #expect(try queue.run("status", "--config", path + "5").output.contains("drainq.json5:1:13: "))
+        for named in [path + "5", path + "6"] {
+            #expect(try queue.run("status", "--check", "--config", named).status == 2)
+        }
+        try FileManager.default.moveItem(atPath: path + "5", toPath: path)
         let runs = try (0..<3).map { _ in try queue.run("run") }
         #expect(runs.map(\.status) == [78, 78, 78] && runs.map(\.error.isEmpty) == [false, true, true])
     }

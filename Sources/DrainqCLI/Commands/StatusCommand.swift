@@ -73,7 +73,7 @@ struct StatusCommand: Command {
         Then it prints each trouble with its cause, one line for destinations with the same cause: since when, what the \
         server said, how many operations wait, and the command that ends it; --verbose adds the rule that decided. Then it \
         prints what is paused, how many operations have failed or are in quarantine, and what ends by itself. See \
-        DESTINATIONS. If drainq.json is broken, it says so first, and shows the rest.
+        DESTINATIONS. If the configuration is broken, it says so first, and shows the rest.
 
         Last it prints how many operations are in each state and are due, a table of the operations that wait or \
         are in flight by destination and age, and the last run. A column such as `5m` counts the operations \

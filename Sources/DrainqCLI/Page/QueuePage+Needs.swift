@@ -25,7 +25,7 @@ extension QueuePage {
         if let broken = status.brokenConfiguration {
             blocks.insert(
                 block(
-                    "bad", "drainq.json is broken",
+                    "bad", "The configuration is broken",
                     [
                         ("Cause", "\(broken)"), ("drainq will", "send nothing until the file can be read."),
                         ("You", "mend it, and look whether it is valid:\(Self.command(pasted("check")))"),

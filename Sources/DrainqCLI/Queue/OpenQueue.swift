@@ -34,14 +34,14 @@ struct OpenQueue {
         self.environment = environment
     }
 
-    /// Opens a queue to show it. A broken configuration of the queue does not keep anybody from looking.
+    /// Opens a queue to show it. A broken configuration does not prevent a look.
     static func showing(_ options: GlobalOptions, _ environment: [String: String]) throws -> OpenQueue {
         let failure: CommandFailure
         do {
             return try OpenQueue(options, environment)
-        } catch let errors as ConfigurationErrors where options.configuration == nil {
+        } catch let errors as ConfigurationErrors {
             failure = CommandFailure(errors)
-        } catch let error as CommandFailure where options.configuration == nil {
+        } catch let error as CommandFailure {
             failure = error
         }
         let path = try queuePath(option: options.path, environment: environment)

@@ -58,7 +58,7 @@ struct HealthWords {
 
     /// The same for a line: `1 of 3 destinations is in trouble: crm is held`.
     var text: String {
-        if let brokenConfiguration { return "drainq.json cannot be read: \(brokenConfiguration)" }
+        if let brokenConfiguration { return "the configuration cannot be read: \(brokenConfiguration)" }
         let waiting = health.waiting
         switch finding {
         case .unreadable(let files):
@@ -144,7 +144,7 @@ struct HealthWords {
 
     /// The title of the page.
     var short: String {
-        if brokenConfiguration != nil { return "drainq.json is broken" }
+        if brokenConfiguration != nil { return "the configuration is broken" }
         return switch finding {
         case .unreadable, .clockSetBack: "not known"
         case .full: "full"

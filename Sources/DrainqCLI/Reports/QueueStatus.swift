@@ -23,7 +23,7 @@ struct QueueStatus: JSONObject {
     var queue: String
     /// What is known of the queue, which the verdict says in words.
     var health: QueueHealth
-    /// Why drainq.json cannot be read; `nil` if it can.
+    /// Why the configuration cannot be read; `nil` if it can.
     var brokenConfiguration: String?
     var destinations: [QueueCount.DestinationCount] = []
     var behind = 0
