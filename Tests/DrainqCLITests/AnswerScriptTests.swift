@@ -48,6 +48,10 @@ struct AnswerScriptTests {
         ("200 delay=5", "delay=5", "the value is not a duration such as 250ms or 2s"),
         ("200 delay", "delay", "a value is needed"),
         ("200 truncate=0", "truncate=0", "the value is not a number of bytes"),
+        (
+            "200 body=x truncate=9223372036854775807", "truncate=9223372036854775807",
+            "the value is not a number of bytes"
+        ),
         ("200 body=\"abc", "body=\"abc", "the quotation mark is not closed"),
         ("200 body=\"\\q\"", "body=\"\\q\"", "the quotation mark is not closed"),
         ("200 *0", "*0", "the value is not a count such as *3"),

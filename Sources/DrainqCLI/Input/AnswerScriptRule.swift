@@ -76,7 +76,7 @@ struct AnswerScriptRule {
             _ = try value(word)
             answer.body = word.value
         case "truncate":
-            guard let missing = Int(try value(word)), missing > 0 else {
+            guard let missing = Int(try value(word)), 1...1 << 53 ~= missing else {
                 throw error(word, "the value is not a number of bytes")
             }
             answer = answer.truncated(by: missing)
