@@ -272,6 +272,22 @@ struct OperationChangeTests {
         #expect(try bench.names(.failed).isEmpty)
     }
 
+    @Test(arguments: [false, true])
+    func `no retry promises a waiting value that the next run removes for a newer value`(wasSent: Bool) throws {
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        if wasSent { #expect(try bench.run { _ in .status(503) }.deferred == 1) }
+        try bench.add(1) { $0.key = "k" }
+        for retry in [OperatorAction.retry(), .retry(asNewest: true)] {
+            let lines = try change(retry, targets("default-0", "default-1"))
+            #expect(lines == ["default-1", "default-0 isSuperseded(by: default-1)"])
+        }
+        #expect(try change(.drop(), targets("default-1")) == ["default-1"])
+        #expect(try change(.retry(asNewest: true), targets("default-0")) == ["default-0"])
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run().delivered == 1 && bench.bodies == ["0"])
+    }
+
     @Test func `a damaged newer value does not keep a dead letter from its retry`() throws {
         bench.configuration.defaultRoute.coalesce = true
         try bench.add(1) { $0.key = "k" }

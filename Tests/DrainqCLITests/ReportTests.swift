@@ -18,13 +18,16 @@ struct ReportTests {
         let newer = OperatorAction.Objection.isSuperseded(by: OperationID("new")!)
         #expect(newer.words == "'new' is a newer value of its key")
         #expect(
-            newer.way(for: "old")
+            newer.way(for: "old", in: .failed)
                 == "the newer value replaces it when it is delivered; 'drainq retry --as-newest old' sends this older value instead"
         )
         #expect(
-            OperatorAction.Objection.hasExpired(isOwn: true).way(for: "a")
+            newer.way(for: "old", in: .deferred)
+                == "a run removes this older value; after 'drainq drop new' a run sends it")
+        #expect(
+            OperatorAction.Objection.hasExpired(isOwn: true).way(for: "a", in: .failed)
                 == "drainq export a, another 'expiresAt', and drainq import --replace | drainq retry -")
-        #expect(OperatorAction.Objection.isHeldBehind(OperationID("b")!).way(for: "a") == "drainq retry b")
+        #expect(OperatorAction.Objection.isHeldBehind(OperationID("b")!).way(for: "a", in: .new) == "drainq retry b")
     }
 
     // MARK: - Tables

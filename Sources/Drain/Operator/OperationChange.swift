@@ -219,9 +219,11 @@ package struct OperationChange {
         try spool.withSharedSyncs {
             work = Result { () throws(SpoolError) in
                 guard action.leavesSuperseded(configuration) else {
+                    // The runs decide on an operation that waits, whatever the answer: no lock is needed.
+                    let newer = try action.newer(than: batch.joined(), in: spool, configuration, at: now)
                     for unit in batch {
                         if unit.count == 1 {
-                            try change(unit[0], nil)
+                            try change(unit[0], newer[unit[0].name])
                         } else {
                             try spool.withNamesLock { () throws(SpoolError) in
                                 for entry in unit { try change(entry, nil) }
@@ -260,7 +262,7 @@ package struct OperationChange {
         if options.isDryRun { return nil }
         let isDone: Bool
         switch action {
-        case .retry(spacing: _, asNewest: true) where entry.state == .failed:
+        case .retry where action.renews(entry.state):
             isDone = try spool.retryAsNewest(entry, within: &control, now: now, notBefore: due) != nil
         case .retry: isDone = try spool.retry(entry, now: now, notBefore: due) != nil
         case .hold: isDone = try spool.hold(entry) != nil

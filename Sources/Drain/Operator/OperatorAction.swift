@@ -64,6 +64,12 @@ package enum OperatorAction: Hashable, Sendable {
         return Settlement.decide(onExpiryOf: operation, route: route, now: now).map { _ in .hasExpired(isOwn: false) }
     }
 
+    /// Whether the action creates an operation of this state anew, now, so no newer value of its key supersedes it.
+    func renews(_ state: QueueState) -> Bool {
+        guard case .retry(spacing: _, asNewest: true) = self else { return false }
+        return state == .failed || state == .quarantine
+    }
+
     /// Whether the action leaves values alone that failed, or are in quarantine, and that a newer value of their key
     /// supersedes.
     func leavesSuperseded(_ configuration: Configuration) -> Bool {
@@ -71,13 +77,13 @@ package enum OperatorAction: Hashable, Sendable {
         return configuration.hasSequentialRoutes
     }
 
-    /// Returns the newer value of each operation in row X or Q that the action leaves alone for it, by the name of the
-    /// operation. A caller that changes the operations has the names lock; without it the answer can be outdated.
+    /// Returns the newer value of each operation that the action leaves alone for it, by the name of the operation. A
+    /// caller that brings operations back from row X or Q has the names lock; without it the answer can be outdated.
     package func newer(
         than entries: some Sequence<Entry>, in spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp
     ) throws(SpoolError) -> [EntryName: OperationID] {
-        if !leavesSuperseded(configuration) { return [:] }
-        let names = entries.filter { $0.state == .failed || $0.state == .quarantine }.map(\.name)
+        guard case .retry = self, configuration.hasSequentialRoutes else { return [:] }
+        let names = entries.filter { !renews($0.state) }.map(\.name)
         return try spool.newer(than: names, by: ReplacementRule(configuration, at: now))
     }
 

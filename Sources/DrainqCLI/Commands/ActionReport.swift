@@ -131,7 +131,7 @@ private final class ActionReport {
         case .refused(let entry, let objection):
             let id = entry.name.id.description
             if entry.hasFailed { note { try SeenFiles.mark(of: entry, in: queue.spool) } }
-            let way = objection.way(for: id) ?? (objection == .isClaimed ? nil : remedy(entry))
+            let way = objection.way(for: id, in: entry.state) ?? (objection == .isClaimed ? nil : remedy(entry))
             fail(id, objection.words, hint: objection == .isGone ? nil : way ?? pasted("show", id))
         case .changedFile(let item, let due):
             printChanged(ActionResult(state: QueueState.quarantine.word, path: item.place, due: due), item.place)
@@ -140,7 +140,7 @@ private final class ActionReport {
             fail(item.place, reason ?? "it is quarantined", hint: again(item) ?? pasted("show", item.fileName))
         case .supersededFile(let item, let newer):
             let objection = OperatorAction.Objection.isSuperseded(by: newer)
-            fail(item.place, objection.words, hint: objection.way(for: item.fileName))
+            fail(item.place, objection.words, hint: objection.way(for: item.fileName, in: .quarantine))
         case .fileGone(let item): fail(item.place, OperatorAction.Objection.isGone.words, hint: nil)
         case .madeRoom(let accepted):
             evicted += accepted.evicted.map(\.name)
@@ -212,11 +212,15 @@ extension OperatorAction.Objection {
     }
 
     /// Why the operation or file of this name cannot change, and what an operator can do instead.
-    func sentence(for name: String) -> String { "\(words): \(way(for: name) ?? pasted("drop", name))" }
+    func sentence(for name: String, in state: QueueState) -> String {
+        "\(words): \(way(for: name, in: state) ?? pasted("drop", name))"
+    }
 
     /// What an operator can do instead, for the operation or file of this name; `nil` if the objection does not say.
-    func way(for name: String) -> String? {
+    func way(for name: String, in state: QueueState) -> String? {
         switch self {
+        case .isSuperseded(let newer) where state == .new || state == .deferred:
+            "a run removes this older value; after '\(pasted("drop", newer.description))' a run sends it"
         case .isSuperseded:
             "the newer value replaces it when it is delivered; "
                 + "'\(pasted("retry", "--as-newest", name))' sends this older value instead"

@@ -27,7 +27,8 @@ struct RetryCommand: Command {
             Gives a failed or quarantined operation a new time of creation, so it is sent after every operation of its \
             key, and no newer value supersedes it. Without this option the command leaves the operation alone if its \
             route coalesces (not with "merge") and a newer value of its key is in the queue; when that value is \
-            delivered, the run removes the failed or quarantined one.
+            delivered, the run removes the failed or quarantined one. An operation that waits keeps its time: the \
+            command leaves it alone if a newer value supersedes it, with this option too.
             """)
         ActionOptions.options().map { $0.within(\.action) }
     }

@@ -50,7 +50,7 @@ struct OperationReport {
         case .claimed: text = view.entry.claimInWords(dead: runs.dead)
         case .failed:
             let id = view.name.id.description
-            let refusal = objection?.sentence(for: id)
+            let refusal = objection?.sentence(for: id, in: .failed)
             let retry = "'\(pasted("retry", id))' sends it again"
             let mend = defect.map { "it cannot be sent: \($0); once that is mended, \(retry)" }
             text = "permanently; \(refusal ?? mend ?? retry)"
@@ -186,7 +186,7 @@ extension OperationReport {
         _ now: Timestamp, _ terminal: Terminal
     ) -> [String] {
         let name = item.name?.id.description ?? item.fileName
-        let refusal = command == nil ? objection?.sentence(for: name) : nil
+        let refusal = command == nil ? objection?.sentence(for: name, in: .quarantine) : nil
         let way = refusal ?? "'\(command ?? pasted("retry", name))' reads it again"
         let help = "\(way), '\(pasted("drop", name))' removes it"
         var lines = terminal.wrapped(escapedForDisplay("quarantined: \(item.reason ?? "no reason recorded"); \(help)"))
