@@ -190,6 +190,20 @@ struct OperationChangeTests {
         #expect(try bench.names(.failed).count == 1)
     }
 
+    @Test func `no retry renews a waiting operation for whose age the next run fails it`() throws {
+        bench.configuration.defaultRoute.expiresAfter = .seconds(60)
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(503) }.deferred == 1)
+        bench.now = bench.now + .seconds(60)
+        for retry in [OperatorAction.retry(), .retry(asNewest: true)] {
+            #expect(try change(retry, targets("default-0")) == ["default-0 hasExpired(isOwn: false)"])
+        }
+        #expect(try bench.run().failed == 1)
+        #expect(try change(.retry(asNewest: true), targets("default-0")) == ["default-0"])
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run().delivered == 1)
+    }
+
     @Test func `retry brings a file back from quarantine, hold does not`() throws {
         let items = try bench.spool.keepBadInput(
             [

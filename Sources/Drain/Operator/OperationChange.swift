@@ -252,9 +252,8 @@ package struct OperationChange {
             switch try spool.read(entry) {
             case nil: return try whereabouts(of: entry.name.id)
             case .operation(let stored):
-                if let objection = action.objection(toRetryOf: stored.operation, configuration, at: now) {
-                    return objection
-                }
+                let objection = action.objection(toRetryOf: stored.operation, in: entry.state, configuration, at: now)
+                if let objection { return objection }
             case .notAnOperation(let reason): return .isDamaged(reason)
             case .newerFormat(let version): return .isDamaged("a newer drainq has written it (format \(version))")
             }

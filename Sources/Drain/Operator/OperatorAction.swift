@@ -53,13 +53,13 @@ package enum OperatorAction: Hashable, Sendable {
         case hasExpired(isOwn: Bool)
     }
 
-    /// Returns why a run would fail a retried operation unsent; `nil` if it would not. As the newest it has the time of
-    /// its retry as its beginning.
+    /// Returns why a run would fail an operation of this state unsent after its retry; `nil` if it would not. An
+    /// operation created anew has the time of its retry as its beginning.
     package func objection(
-        toRetryOf operation: Operation, _ configuration: Configuration, at now: Timestamp
+        toRetryOf operation: Operation, in state: QueueState, _ configuration: Configuration, at now: Timestamp
     ) -> Objection? {
         if let own = operation.header.expiresAt, own <= now { return .hasExpired(isOwn: true) }
-        if case .retry(spacing: _, asNewest: true) = self { return nil }
+        if renews(state) { return nil }
         let route = configuration.route(of: operation.header.type)
         return Settlement.decide(onExpiryOf: operation, route: route, now: now).map { _ in .hasExpired(isOwn: false) }
     }

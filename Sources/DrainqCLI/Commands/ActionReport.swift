@@ -207,7 +207,7 @@ extension OperatorAction.Objection {
         case .isReplaced: "another operation has taken its place"
         case .isSuperseded(let newer): "'\(newer)' is a newer value of its key"
         case .isHeldBehind(let failed): "it is held behind '\(failed)', which failed"
-        case .hasExpired: "it has expired, and a run would fail it again"
+        case .hasExpired: "it has expired, and a run would fail it unsent"
         }
     }
 
@@ -224,6 +224,8 @@ extension OperatorAction.Objection {
         case .isSuperseded:
             "the newer value replaces it when it is delivered; "
                 + "'\(pasted("retry", "--as-newest", name))' sends this older value instead"
+        case .hasExpired(isOwn: false) where state == .new || state == .deferred:
+            "a run fails it; after that '\(pasted("retry", "--as-newest", name))' sends it"
         case .hasExpired(isOwn: false): pasted("retry", "--as-newest", name)
         case .hasExpired(isOwn: true):
             "\(pasted("export", name)), another 'expiresAt', and \(pasted("import", "--replace")) | \(pasted("retry", "-"))"

@@ -134,7 +134,7 @@ private struct Showing {
                     view: view, operation: stored.operation, waiting: waiting,
                     objection: newer[entry.name]
                         ?? OperatorAction.retry().objection(
-                            toRetryOf: stored.operation, queue.configuration, at: now),
+                            toRetryOf: stored.operation, in: entry.state, queue.configuration, at: now),
                     defect: entry.state == .delivered ? nil : queue.defect(of: stored.operation),
                     runs: try queue.spool.runs(), hold: view.destinationHold,
                     refusal: refusal, now: now,
