@@ -29,7 +29,7 @@ struct OperationChangeTests {
             case .refused(let entry, let objection): lines.append("\(entry.name.id) \(objection)")
             case .changedFile(let item, _): lines.append("\(item.source ?? "") back")
             case .refusedFile(let item, _): lines.append("\(item.source ?? "") stays")
-            case .supersededFile(let item, let newer): lines.append("\(item.name!.id) isSuperseded by \(newer)")
+            case .leftFile(let item, let objection): lines.append("\(item.name!.id) \(objection)")
             case .fileGone: lines.append("gone")
             case .madeRoom: break
             case .released(let count): lines.append("\(count) released")
@@ -347,10 +347,25 @@ struct OperationChangeTests {
         for name in try bench.names(.new) { try quarantine(name) }
         try bench.add(1) { $0.key = "k" }
         #expect(
-            try change(.retry(), targets("default-0")) == ["default-0 isSuperseded by default-2"])
+            try change(.retry(), targets("default-0")) == ["default-0 isSuperseded(by: default-2)"])
         #expect(try bench.run().superseded == 1)
         #expect(try bench.spool.quarantined().map(\.name?.id.description) == ["default-1"])
         #expect(try change(.retry(), targets("default-0")) == ["default-0 missing"])
+    }
+
+    @Test(arguments: [false, true])
+    func `a retry leaves a quarantined operation alone that the next run would fail for its age`(isOwn: Bool) throws {
+        let end = bench.now + .seconds(60)
+        if !isOwn { bench.configuration.defaultRoute.expiresAfter = .seconds(60) }
+        try bench.add(1) { if isOwn { $0.expiresAt = end } }
+        try quarantine(bench.names(.new)[0])
+        bench.now = end + .seconds(1)
+        #expect(try change(.retry(), targets("default-0")) == ["default-0 hasExpired(isOwn: \(isOwn))"])
+        #expect(try bench.spool.quarantined().count == 1)
+        let renewed = try change(.retry(asNewest: true), targets("default-0"))
+        #expect(renewed == [isOwn ? "default-0 hasExpired(isOwn: true)" : "claimed back"])
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run().delivered == (isOwn ? 0 : 1) && bench.names(.failed).isEmpty)
     }
 
     @Test func `a quarantined value comes back as the newest if the operator says so`() throws {

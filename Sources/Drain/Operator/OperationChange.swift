@@ -329,7 +329,8 @@ package struct OperationChange {
         ) { item, result, due in
             switch result {
             case .refused(let reason): report(.refusedFile(item, reason: reason))
-            case .superseded(let newer): report(.supersededFile(item, by: newer))
+            case .superseded(let newer): report(.leftFile(item, .isSuperseded(by: newer)))
+            case .expired(let isOwn): report(.leftFile(item, .hasExpired(isOwn: isOwn)))
             case .gone: report(.fileGone(item))
             case .admitted:
                 admitted += 1

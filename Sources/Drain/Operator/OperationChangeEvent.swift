@@ -16,8 +16,8 @@ package enum OperationChangeEvent {
     case changedFile(QuarantineItem, due: Timestamp?)
     /// The file stays in quarantine. `reason` is `nil` if the action changes no files in quarantine.
     case refusedFile(QuarantineItem, reason: String?)
-    /// The file stays in quarantine: the newer value is in the queue.
-    case supersededFile(QuarantineItem, by: OperationID)
+    /// The file stays in quarantine. It is an operation that `retry` leaves alone.
+    case leftFile(QuarantineItem, OperatorAction.Objection)
     case fileGone(QuarantineItem)
     /// The operations that left the queue for files back from quarantine.
     case madeRoom(Accepted)

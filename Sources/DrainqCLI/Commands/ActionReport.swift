@@ -138,8 +138,7 @@ private final class ActionReport {
         case .refusedFile(let item, let reason):
             note { try SeenFiles.mark(of: item, in: queue.spool) }
             fail(item.place, reason ?? "it is quarantined", hint: again(item) ?? pasted("show", item.fileName))
-        case .supersededFile(let item, let newer):
-            let objection = OperatorAction.Objection.isSuperseded(by: newer)
+        case .leftFile(let item, let objection):
             fail(item.place, objection.words, hint: objection.way(for: item.fileName, in: .quarantine))
         case .fileGone(let item): fail(item.place, OperatorAction.Objection.isGone.words, hint: nil)
         case .madeRoom(let accepted):
@@ -227,6 +226,8 @@ extension OperatorAction.Objection {
         case .hasExpired(isOwn: false) where state == .new || state == .deferred:
             "a run fails it; after that '\(pasted("retry", "--as-newest", name))' sends it"
         case .hasExpired(isOwn: false): pasted("retry", "--as-newest", name)
+        // Only an operation can be exported.
+        case .hasExpired(isOwn: true) where state == .quarantine: "add its content again with another 'expiresAt'"
         case .hasExpired(isOwn: true):
             "\(pasted("export", name)), another 'expiresAt', and \(pasted("import", "--replace")) | \(pasted("retry", "-"))"
         case .isHeldBehind(let failed): pasted("retry", failed.description)

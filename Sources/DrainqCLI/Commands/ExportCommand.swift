@@ -167,7 +167,7 @@ private final class ExportReport {
                 if dropped.count < LogEvent.mostIDs { dropped.append("\(entry.name.id)") }
             case .refused(let entry, let objection): kept.append(("\(entry.name.id)", objection))
             case .released(let count): reportReleased(count, isQuiet: isQuiet)
-            case .missing, .unread, .skipped, .changedFile, .refusedFile, .supersededFile, .fileGone, .madeRoom: break
+            case .missing, .unread, .skipped, .changedFile, .refusedFile, .leftFile, .fileGone, .madeRoom: break
             }
         }
         defer { queue.log("\(ExportCommand.name) --then-drop", of: dropped, count: count) }

@@ -95,11 +95,24 @@ private struct Showing {
         case .quarantined(let item):
             if asJSON { return JSONLine.write(QuarantineView(item: item, header: try queue.spool.header(of: item))) }
             let command = commandBesideRetry(item, in: queue)
+            let entry = item.name.map { Entry(state: .quarantine, name: $0) }
+            var operation: Operation?
+            if let entry, item.isOperation, case .operation(let stored) = try queue.spool.read(entry) {
+                operation = stored.operation
+            }
             write(
                 OperationReport.lines(
                     of: item, content: try queue.spool.content(of: item), command,
-                    objection: item.name.flatMap { newer[$0] }, now, terminal))
+                    objection: entry.flatMap { objection(toRetryOf: $0, operation) }, now, terminal))
         }
+    }
+
+    /// Returns why `retry` leaves an operation alone; `nil` if it does not. `operation` is `nil` if it is not known yet.
+    private func objection(toRetryOf entry: Entry, _ operation: Operation?) -> OperatorAction.Objection? {
+        newer[entry.name]
+            ?? operation.flatMap {
+                OperatorAction.retry().objection(toRetryOf: $0, in: entry.state, queue.configuration, at: now)
+            }
     }
 
     private mutating func show(_ entry: Entry) throws {
@@ -132,9 +145,7 @@ private struct Showing {
             write(
                 OperationReport(
                     view: view, operation: stored.operation, waiting: waiting,
-                    objection: newer[entry.name]
-                        ?? OperatorAction.retry().objection(
-                            toRetryOf: stored.operation, in: entry.state, queue.configuration, at: now),
+                    objection: objection(toRetryOf: entry, stored.operation),
                     defect: entry.state == .delivered ? nil : queue.defect(of: stored.operation),
                     runs: try queue.spool.runs(), hold: view.destinationHold,
                     refusal: refusal, now: now,

@@ -9,6 +9,8 @@ package enum Readmission: Hashable, Sendable {
     case refused(String)
     /// A newer value of its key is in the queue. Nothing has changed.
     case superseded(by: OperationID)
+    /// A run would fail the operation unsent. Nothing has changed. `isOwn`: by its own time, which no retry moves.
+    case expired(isOwn: Bool)
     /// The file is no longer there.
     case gone
 }
@@ -200,6 +202,14 @@ extension SpoolDirectory {
                 submission.wait(until: due)
             }
             if asNewest { submission.useSubmissionTime() }
+            let route = control.rule.configuration.route(of: submission.header.type)
+            if QueueState.waiting.contains(submission.entry.state),
+                Settlement.decide(onExpiryOf: submission.operation, route: route, now: now) != nil
+            {
+                let isOwn = submission.header.expiresAt.map { $0 <= now } ?? false
+                batch[index].content = .none(.expired(isOwn: isOwn))
+                continue
+            }
             switch try control.admit(&submission, isCandidate: true, self) {
             case .failure(let refusal): batch[index].content = .none(.refused(refusal.description))
             case .success(let file):

@@ -173,7 +173,7 @@ extension Universe {
         case .skipped(let entries): for entry in entries { note(process.id, .leftAlone(entry.name.id)) }
         case .missing(.id(let id)): note(process.id, .leftAlone(id))
         case .changedFile(let item, due: _): if let id = item.name?.id { note(process.id, .changed(id)) }
-        case .refusedFile(let item, reason: _), .supersededFile(let item, by: _), .fileGone(let item):
+        case .refusedFile(let item, reason: _), .leftFile(let item, _), .fileGone(let item):
             if let id = item.name?.id { note(process.id, .leftAlone(id)) }
         case .madeRoom(let accepted):
             for older in accepted.superseded {
