@@ -51,6 +51,21 @@ struct DamageTests {
         #expect(receiver.requests().map(\.text) == [#"{"amount":900}"#])
     }
 
+    @Test func `check names the way out of a damaged dead letter, which no run moves`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(404)))
+        let drainq = try Drainq(to: receiver)
+        let id = try #require(try drainq.run("add", input: "1").lines.first)
+        #expect(try drainq.run("run").status == 1)
+        let name = try #require(try drainq.names("failed").first)
+        try Data().write(to: drainq.queue.appending(path: "failed/\(name)"))
+        let check = try drainq.run("check")
+        #expect(check.status == 65 && check.error.contains("'drainq drop \(id)'"), "\(check.error)")
+        #expect(!check.error.contains("the next run moves it"))
+        #expect(try drainq.run("run").status == 0 && drainq.names("failed") == [name])
+        #expect(try drainq.run("drop", id).status == 0)
+        #expect(try drainq.run("check").status == 0)
+    }
+
     @Test func `a damaged operation is not exported, and the error says why`() throws {
         let receiver = try LoopbackReceiver()
         let (drainq, id) = try damaged(#"{"amount":100}"#, #"{"amount":900}"#, to: receiver)

@@ -155,7 +155,9 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
             case .notAnOperation(let reason):
                 findings.problem(
                     .dataInvalid, "'\(entry.path)' is not an operation: \(reason)",
-                    hint: "the next run moves it to quarantine")
+                    hint: state == .failed
+                        ? "no run reads it: put a sound copy in its place, or '\(pasted("drop", "\(entry.name.id)"))'"
+                        : "the next run moves it to quarantine")
             case .newerFormat(let version):
                 findings.problem(
                     .configuration, "'\(entry.path)' has format \(version), newer than this drainq reads",
