@@ -21,6 +21,66 @@ struct SoundnessTests {
         #expect(try bench.names(.new).isEmpty)
     }
 
+    @Test(arguments: [false, true], [false, true])
+    func `an expired newest value does not supersede a good value`(isHeld: Bool, isOwn: Bool) throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        if !isOwn { bench.configuration.defaultRoute.expiresAfter = .seconds(5) }
+        try bench.add(2) { header in
+            header.key = "k"
+            if isOwn, header.id.description == "default-1" { header.expiresAt = header.createdAt + .seconds(5) }
+        }
+        if isHeld { _ = try bench.spool.hold(Entry(state: .new, name: try #require(try bench.names(.new).last))) }
+        bench.pass(.seconds(10))
+        let summary = try bench.run()
+        #expect(bench.bodies == (isOwn ? ["0"] : []))
+        #expect(summary.superseded == 0 && summary.expired == (isOwn ? 1 : 2))
+        #expect(try bench.names(.new).isEmpty && bench.names(.failed).count == summary.expired)
+    }
+
+    @Test func `a newest value whose body file is gone does not supersede a good value`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        let path = try addBodyFile(to: bench)
+        try FileManager.default.removeItem(atPath: path)
+        let summary = try bench.run()
+        #expect(bench.bodies == ["0"])
+        #expect(summary.delivered == 1 && summary.superseded == 0 && summary.failed == 1)
+        #expect(try bench.names(.new).isEmpty)
+    }
+
+    @Test func `a newest value whose body file comes back in the pass is not sent before older values are gone`() throws
+    {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1, type: "other")
+        try bench.add(1) { $0.key = "k" }
+        let path = try addBodyFile(to: bench)
+        try FileManager.default.moveItem(atPath: path, toPath: path + "-away")
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in
+            if FileManager.default.fileExists(atPath: path + "-away") {
+                try? FileManager.default.moveItem(atPath: path + "-away", toPath: path)
+            }
+            return .status(204)
+        }
+        #expect(summary.delivered == 2 && summary.superseded == 1 && summary.failed == 0)
+        #expect(bench.sink?.requests.map { $0.bodyFile != nil } == [false, true])
+    }
+
+    /// Adds a newer value whose body is a file. Returns the file's path.
+    private func addBodyFile(to bench: Bench) throws -> String {
+        let root = try #require(realpath(bench.directory.path, nil).map { String(cString: $0) })
+        bench.configuration.bodyFileRoots = [root]
+        try Data("file".utf8).write(to: URL(filePath: root + "/body"))
+        let file = try bench.spool.bodyFile(at: root + "/body", roots: [root]).get()
+        bench.now = bench.now + .microseconds(1)
+        let header = OperationHeader(
+            id: OperationID("file")!, type: .default, createdAt: bench.now, contentType: nil, key: "k", bodyFile: file)
+        try bench.spool.accept([Policy.Operation(header: header, body: [])], by: bench.configuration)
+        return file.path
+    }
+
     @Test func `a newest value with a name outside the queue does not supersede a good value`() throws {
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true

@@ -165,14 +165,15 @@ struct TrustTests {
 
     @Test func `an operation replaces older ones only if a run would send its file`() throws {
         let newer = try queue.add(["newer"])[0]
-        #expect(try queue.open().successor(newer) != nil)
+        let rule = ReplacementRule(Configuration(), at: now)
+        #expect(try queue.open().successor(newer, rule) != nil)
         // A move between its link and its unlink.
         let second = "\(queue.path)/deferred/\(newer.name)"
         link("\(queue.path)/\(newer.path)", second)
-        #expect(try queue.open().successor(newer) != nil)
+        #expect(try queue.open().successor(newer, rule) != nil)
         unlink(second)
         link("\(queue.path)/\(newer.path)", "\(queue.path)/outside")
-        #expect(try queue.open().successor(newer) == nil)
+        #expect(try queue.open().successor(newer, rule) == nil)
         unlink("\(queue.path)/outside")
         var system = SystemCalls.real
         system.status = { (descriptor) throws(Errno) in
@@ -180,7 +181,7 @@ struct TrustTests {
             if status.kind == .regular { status.owner = 4242 }
             return status
         }
-        #expect(try queue.open(system).successor(newer) == nil)
+        #expect(try queue.open(system).successor(newer, rule) == nil)
     }
 
     @Test func `a system error does not make an accepted operation a stranger's file`() throws {

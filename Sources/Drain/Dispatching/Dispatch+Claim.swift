@@ -190,6 +190,17 @@ extension Dispatch {
         return !withheld.isEmpty
     }
 
+    /// Puts the operations of an attempt back if one of them could not be sent when it was opened, and can be now: the
+    /// older values of its key go first, or are superseded. Returns whether it did.
+    mutating func putBackUnsound(_ attempt: Attempt) -> Bool {
+        let unsound = settling.operations.unsound
+        guard !unsound.isEmpty, attempt.members.contains(where: { unsound.contains($0.name.id) }) else { return false }
+        settling.putBack(attempt.claims)
+        for member in attempt.members { queue.advance(member.sequence, continues: false) }
+        settling.hasToListAgain = true
+        return true
+    }
+
     /// Puts operations back that wait alone, uncharged. Others take their places.
     mutating func withhold(_ members: [Member], because reason: String) {
         for member in members {

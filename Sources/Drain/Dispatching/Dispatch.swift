@@ -253,6 +253,7 @@ struct Dispatch: ~Copyable {
                 countEnded(destination)
                 return refuse(attempt, because: refusal)
             case .success(let request):
+                if putBackUnsound(attempt) { return countEnded(destination) }
                 if putBackWithheld(attempt) {
                     // The request of the remaining operations is another one.
                     return attempt.members.isEmpty ? countEnded(destination) : send(attempt)

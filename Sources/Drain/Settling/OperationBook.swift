@@ -16,6 +16,8 @@ struct OperationBook {
     /// next listing skips these operations: other runs have claimed most of them, and a name that no run can claim does
     /// not delay other operations or the end of this run.
     var claimsLost: Set<OperationID> = []
+    /// Operations of the last listing that no run could send when they were opened: older values wait before them.
+    var unsound: Set<OperationID> = []
     /// Operations that this pass put back, because their own credentials are missing or refused.
     var withheld: Set<OperationID> = []
     /// Why due operations were put back untried, since the run has last told it: `WithheldOperations`.

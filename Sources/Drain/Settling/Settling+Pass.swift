@@ -4,7 +4,7 @@ import Spool
 /// Settles operations without an attempt: older values replaced by a newer one, and expired operations.
 extension Settling {
     /// Row N, D → gone: removes superseded operations, durably before the newer ones are sent, so no older value comes
-    /// back behind a newer value. First opens each newer file: a damaged file takes no good file with it. A file that
+    /// back behind a newer value. First opens each newer file: what no run sends takes no good file with it. A file that
     /// the system does not let this run read or claim is set aside, and its sequence waits. What is sent before its
     /// time (`run ID`) replaces older values with its delivery.
     ///
@@ -13,6 +13,7 @@ extension Settling {
     /// meanwhile may have been chosen beside the newer value. A signal or the time limit ends the removal between two
     /// values; the sequences of the rest wait. What waits counts as left due.
     mutating func supersede(_ pass: inout Pass, limit: Int, _ stop: inout StopCheck) {
+        operations.unsound = []
         if pass.superseded.isEmpty { return }
         let candidates = pass.chosen + book.destinations.values.flatMap(\.newest)
         let newest = Dictionary(
@@ -32,7 +33,7 @@ extension Settling {
             hasToStop = hasToStop || stop.stopIfAsked(&self)
             var (isRemoved, opened) = (false, older.newer)
             do throws(SpoolError) {
-                if areSound[older.newer] == nil { areSound[older.newer] = try spool.successor(newer) != nil }
+                if areSound[older.newer] == nil { areSound[older.newer] = try spool.successor(newer, rule) != nil }
                 opened = older.entry.name.id
                 if !hasToStop, areSound[older.newer]! { isRemoved = try supersede(older, by: newer.name, patience) }
             } catch {
@@ -47,6 +48,7 @@ extension Settling {
                 hasToListAgain = true
             }
         }
+        operations.unsound = Set(areSound.filter { !$0.value }.keys)
         syncOrEndRun()
         if waiting.isEmpty { return }
         let isUnsound: (Candidate) -> Bool = { candidate in
@@ -59,8 +61,8 @@ extension Settling {
         pass.chosen.removeAll(where: isWaiting)
         pass.leftDue += left.count
         for candidate in left { book[candidate].chosen -= 1 }
-        // The run still takes up a newer file that is no operation, and so finds the older ones in its next listing. A
-        // newer file that waits itself changes nothing: to list again for such a file would never end.
+        // The run still takes up a newer operation that it cannot send, and so finds the older ones in its next listing.
+        // A newer operation that waits itself changes nothing: to list again for it would never end.
         if pass.chosen.contains(where: isUnsound) { hasToListAgain = true }
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
     }
@@ -110,7 +112,7 @@ extension Settling {
 
     /// Row N, D → X: fails the expired operations of a pass, at most `most` of them. Returns the number of operations
     /// taken up. A signal or the time limit ends this between two operations; the rest stays in place. If `most` are
-    /// more than a listing has in memory, the run lists again.
+    /// more than a listing has in memory, or if older values have waited for one of them, the run lists again.
     mutating func failExpired(_ pass: inout Pass, atMost most: Int, _ stop: inout StopCheck) -> Int {
         let count = min(most, pass.expired.count)
         pass.leftExpired += pass.expired.count - count
@@ -121,7 +123,8 @@ extension Settling {
                 return done
             }
             do throws(SpoolError) {
-                try failIfExpired(candidate)
+                let hasFailed = try failIfExpired(candidate)
+                if hasFailed, pass.newer[candidate.entry.name.id] != nil { hasToListAgain = true }
             } catch {
                 setAside([candidate.entry.name.id], because: error)
             }
@@ -129,16 +132,22 @@ extension Settling {
         return count
     }
 
-    private mutating func failIfExpired(_ candidate: Candidate) throws(SpoolError) {
-        guard let taken = try spoolRun.take(candidate.entry) else { return }
+    /// Returns false if the operation stays: another run has it, or it may wait.
+    private mutating func failIfExpired(_ candidate: Candidate) throws(SpoolError) -> Bool {
+        guard let taken = try spoolRun.take(candidate.entry) else { return false }
         let (claim, file) = (taken.claim, taken.file)
         let destination = book[candidate]
         let maker = book.maker(of: claim.name.type, to: destination)
-        if case .notAnOperation(let reason) = file { return try quarantine(claim, reason) }
+        if case .notAnOperation(let reason) = file {
+            try quarantine(claim, reason)
+            return true
+        }
         guard case .operation(let stored) = file, let settlement = try settlementOfAge(stored.operation, maker) else {
-            return try putBack(claim)
+            try putBack(claim)
+            return false
         }
         let attempt = Attempt(members: [], destination: destination, maker: maker, began: world.now())
         try apply(settlement, Member(claim: claim, operation: stored.operation), attempt, isSent: false)
+        return true
     }
 }

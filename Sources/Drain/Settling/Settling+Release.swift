@@ -67,7 +67,7 @@ extension Settling {
 
     private mutating func lookForSuccessor(of name: EntryName) throws(SpoolError) -> Bool {
         guard let newer = try proposals.newer(than: name, by: rule) else { return false }
-        return spool.successor(named: newer) != nil
+        return spool.successor(named: newer, rule) != nil
     }
 
     /// Whether an operator's command has moved a failed operation, which then is in the queue all the same.

@@ -22,6 +22,15 @@ package struct ReplacementRule: Sendable {
         eligibility(of: name, at: moment, longestDelay: .zero, ignoringBackoff: true).replacesOlder(gate: name.gate)
     }
 
+    /// Whether an operation has expired: a run would fail it unsent.
+    package func hasExpired(_ operation: Operation) -> Bool {
+        Settlement.decide(onExpiryOf: operation, route: configuration.route(of: operation.header.type), now: moment)
+            != nil
+    }
+
+    /// The directories of body files.
+    package var bodyFileRoots: [String] { configuration.bodyFileRoots }
+
     /// Whether older values of an operation that was sent may still wait. Each run that sends a value whose time has
     /// come removes them before; but this one has a time of its own, and nobody knows any more whether it had come.
     package func mayLeaveOlder(_ sent: EntryName) -> Bool {

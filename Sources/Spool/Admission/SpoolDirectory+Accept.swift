@@ -166,7 +166,7 @@ extension SpoolDirectory {
             guard let rule = victim.newer?.rule, var name = victim.newer?.name else { continue }
             while let newer = newest[name] { name = newer }
             let older = victim.parts[0].entry
-            guard let newer = successor(named: name),
+            guard let newer = successor(named: name, rule),
                 try supersede(older, by: newer, rule, scratch, at: control.now)
             else {
                 areGone = false

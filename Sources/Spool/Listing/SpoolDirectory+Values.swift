@@ -17,7 +17,7 @@ extension SpoolDirectory {
             values[group, default: []].append(entry)
         }
         let newest = values.compactMapValues { values in
-            values.sorted { $0.name.isOlder(than: $1.name) }.last { !isUnfit($0) }?.name
+            values.sorted { $0.name.isOlder(than: $1.name) }.last { !isUnfit($0, by: rule) }?.name
         }
         var newer: [EntryName: OperationID] = [:]
         for name in names {
@@ -28,10 +28,21 @@ extension SpoolDirectory {
     }
 
     /// Whether no run sends a waiting file. A file that has gone meanwhile is in flight.
-    private func isUnfit(_ entry: Entry) -> Bool {
+    private func isUnfit(_ entry: Entry, by rule: ReplacementRule) -> Bool {
         if entry.state == .claimed { return false }
         // try?: what cannot be read may be a value.
-        if case .notAnOperation? = (try? readAsRun(entry)).flatMap(\.self) { return true }
+        switch (try? readAsRun(entry)).flatMap(\.self) {
+        case .notAnOperation: return true
+        case .operation(let stored): return !mayBeSent(stored.operation, by: rule)
+        case .newerFormat, nil: return false
+        }
+    }
+
+    /// Whether a run may send an opened operation: it has not expired, and its body file is as it was.
+    func mayBeSent(_ operation: Operation, by rule: ReplacementRule) -> Bool {
+        if rule.hasExpired(operation) { return false }
+        guard let file = operation.bodyFile else { return true }
+        if case .success = current(file, roots: rule.bodyFileRoots) { return true }
         return false
     }
 

@@ -291,3 +291,10 @@ extension Collection<UInt8> {
         map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
     }
 }
+
+/// The content of a file, to recognise it: an operation that replaces another one has its name.
+package struct Fingerprint: Hashable, Sendable {
+    private let digest: Digest
+
+    init(of bytes: [UInt8]) { digest = Digest(hashing: bytes) }
+}

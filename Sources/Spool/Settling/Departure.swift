@@ -8,7 +8,7 @@ package import Policy
 /// | the file goes as | evidence | made by | held by |
 /// |---|---|---|---|
 /// | delivered | `Delivery` | the `Receipt` of an answer to a request that carried this very file, or the mark that a dead run left of it | type; that each claim of the request is marked before the first file call: `SpoolRun.receipt` |
-/// | superseded | `Replacement` | `Successor`: the newer operation was opened and is good, on a route where it replaces the older one | type |
+/// | superseded | `Replacement` | `Successor`: the newer operation was opened and may be sent, on a route where it replaces the older one | type |
 /// | dropped | `OperatorDecision` | an operator's command that has the names lock and has found the file, with the saved bytes if they were saved | type |
 /// | evicted | `Eviction` | an admission that has the names lock, and counts no room with the operation at this moment | type |
 /// | refused | `Refusal` | the answer that `send` has given to its submitter | type |
@@ -116,7 +116,7 @@ extension SpoolDirectory {
 
 // MARK: - Superseded
 
-/// A newer operation that has been opened and is good, or was sent by this process.
+/// A newer operation that has been opened and may be sent, or was sent by this process.
 package struct Successor: Hashable, Sendable {
     package let name: EntryName
     /// Whether the operation is being sent, or was: its `notBefore` keeps no older operation from going any more.
@@ -144,22 +144,25 @@ package struct Replacement: ~Copyable {
 }
 
 extension SpoolDirectory {
-    /// Opens an operation. Returns `nil` if the operation is no longer there, or if a run would not send its file.
-    package func successor(_ newer: Entry) throws(SpoolError) -> Successor? {
-        guard case .operation = try readAsRun(newer) else { return nil }
+    /// Opens an operation. Returns `nil` if the operation is no longer there, or if a run would not send it: its file
+    /// is none, it has expired, or its body file is not there.
+    package func successor(_ newer: Entry, _ rule: ReplacementRule) throws(SpoolError) -> Successor? {
+        guard case .operation(let stored) = try readAsRun(newer), mayBeSent(stored.operation, by: rule) else {
+            return nil
+        }
         return Successor(name: newer.name, isSent: false)
     }
 
     /// Finds and opens an operation that waits. An operation in flight replaces nothing: its server may refuse it, and
     /// then `send` keeps nothing of it. Returns `nil` also if the file cannot be read: the run that attempts it reports
     /// the error.
-    package func successor(named name: EntryName) -> Successor? {
+    package func successor(named name: EntryName, _ rule: ReplacementRule) -> Successor? {
         do throws(SpoolError) {
-            if let waiting = try successor(Entry(state: .home(of: name), name: name)) { return waiting }
+            if let waiting = try successor(Entry(state: .home(of: name), name: name), rule) { return waiting }
             guard let moved = try find([name.id])[name.id], moved.state == .new || moved.state == .deferred else {
                 return nil
             }
-            return try successor(moved)
+            return try successor(moved, rule)
         } catch {
             return nil
         }
@@ -221,7 +224,7 @@ extension SpoolRun {
     ) throws(SpoolError) -> Bool {
         do throws(SpoolError) {
             return try queue.withNamesLock(patience: patience) { () throws(SpoolError) in
-                guard let newer = queue.successor(named: newer) else { return false }
+                guard let newer = queue.successor(named: newer, rule) else { return false }
                 return try supersede(claim, by: newer, rule, at: now)
             }
         } catch let error where error.isLocked {
@@ -253,13 +256,6 @@ package struct OperatorDecision: ~Copyable {
     fileprivate let file: DepartingFile
 
     fileprivate init(on file: DepartingFile) { self.file = file }
-}
-
-/// The content of a file, to recognise it: an operation that replaces another one has its name.
-package struct Fingerprint: Hashable, Sendable {
-    private let digest: Digest
-
-    init(of bytes: [UInt8]) { digest = Digest(hashing: bytes) }
 }
 
 extension SpoolDirectory {
