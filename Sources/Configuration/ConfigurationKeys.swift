@@ -81,11 +81,12 @@ package enum ConfigurationKeys {
             """
             The treatment of a new operation that exceeds a limit. reject: drainq add refuses it with an error. \
             dropOldest: the oldest waiting operations are removed, as far as they are older than the new one; of \
-            operations added together the newest stay. A key that counts as one operation is as old as its newest, and \
-            goes whole. On a route that coalesces, superseded operations make room first. Log, counters and the hook \
-            of failed operations tell of what was removed. If an operation would not fit after that, drainq refuses it \
-            and removes nothing. A limit that is lowered removes nothing: while more waits than it allows, each new \
-            operation only makes room for itself. Limits do not keep out a file that another program put into new/.
+            operations added together the newest stay. An operation that has expired already removes none. A key that \
+            counts as one operation is as old as its newest, and goes whole. On a route that coalesces, superseded \
+            operations make room first. Log, counters and the hook of failed operations tell of what was removed. If \
+            an operation would not fit after that, drainq refuses it and removes nothing. A limit that is lowered \
+            removes nothing: while more waits than it allows, each new operation only makes room for itself. Limits do \
+            not keep out a file that another program put into new/.
             """,
             into: \.limits.whenFull),
         ConfigurationKey(

@@ -146,6 +146,21 @@ struct AcceptTests {
         #expect(try Set(queue.entries().map(\.name.id.description)) == ["a", "f", "g"])
     }
 
+    @Test func `an operation that has expired enters if there is room, and displaces none`() throws {
+        let limits = Limits(operations: 2, whenFull: .dropOldest)
+        func expired(_ id: String, _ age: Int) -> Policy.Operation {
+            var operation = queue.operation(id, age)
+            operation.header.expiresAt = TemporaryQueue.now
+            return operation
+        }
+        let open = try queue.open()
+        let first = try open.accept([queue.operation("a"), expired("b", 1)], limits: limits)
+        #expect(first.results.allSatisfy { if case .accepted = $0 { true } else { false } })
+        let second = try open.accept([expired("c", 2)], limits: limits)
+        #expect(second.evicted.isEmpty && second.results == [.rejected(.operations(2))])
+        #expect(try Set(queue.entries().map(\.name.id.description)) == ["a", "b"])
+    }
+
     @Test func `dropOldest finds the oldest of thousands of operations`() throws {
         for index in (0..<9000).reversed() {
             let name = EntryName(createdAt: TemporaryQueue.now + .microseconds(index), id: OperationID("o\(index)")!)

@@ -148,7 +148,9 @@ package struct AdmissionControl {
         file.entry = old
         file.replaces = bytes
         if file.waits { room.countReplaced(old.name, bytes, by: 1) }
-        guard let limit = try makeRoom(for: file, isCandidate: false, queue) else { return .success(file) }
+        guard let limit = try makeRoom(for: file, of: submission, isCandidate: false, queue) else {
+            return .success(file)
+        }
         if file.waits { room.countReplaced(old.name, bytes, by: -1) }
         return .failure(.limit(limit))
     }
@@ -161,7 +163,8 @@ package struct AdmissionControl {
         try rule.complete(&submission, in: queue)
         let file = submission.file
         if let refusal = try objection(to: submission, queue) { return .failure(refusal) }
-        if try makeRoom(for: file, isCandidate: true, queue) != nil { count(in: file, isCandidate: true) }
+        let limit = try makeRoom(for: file, of: submission, isCandidate: true, queue)
+        if limit != nil { count(in: file, isCandidate: true) }
         return .success(file)
     }
 
@@ -182,7 +185,8 @@ package struct AdmissionControl {
         try rule.complete(&submission, in: queue)
         let file = submission.file
         if let refusal = try objection(to: submission, queue) { return .failure(refusal) }
-        return try makeRoom(for: file, isCandidate: isCandidate, queue).map { .failure(.limit($0)) } ?? .success(file)
+        let limit = try makeRoom(for: file, of: submission, isCandidate: isCandidate, queue)
+        return limit.map { .failure(.limit($0)) } ?? .success(file)
     }
 
     /// Returns why an operation cannot enter, whatever room there is.
@@ -197,17 +201,18 @@ package struct AdmissionControl {
     // MARK: - Room
 
     /// Counts in an operation, or returns the limit that keeps the operation out. An operation that waits may displace
-    /// superseded operations, and with `dropOldest` older operations.
+    /// superseded operations, and with `dropOldest` older operations, unless it has expired: then it displaces none.
     private mutating func makeRoom(
-        for file: IncomingFile, isCandidate: Bool, _ queue: SpoolDirectory
+        for file: IncomingFile, of submission: Submission, isCandidate: Bool, _ queue: SpoolDirectory
     ) throws(SpoolError) -> FullLimit? {
         let size = file.bytes.count
         if !file.waits { return room.takeFreeSpace(size) }
         if let limit = limits.bytes, size > limit { return .bytes(limit) }
         if let hopeless, size >= hopeless.size, room.isNew(file.entry.name) { return hopeless.limit }
+        let displacesOthers = hasLimits && !rule.hasExpired(submission)
         var going: [RemovalCandidates.Victim] = []
         // The files of superseded values do not pile up, although their key counts once.
-        while let limit = limits.operations, room.files >= limit {
+        while displacesOthers, let limit = limits.operations, room.files >= limit {
             if removals == nil {
                 try count(queue)
                 continue
@@ -222,7 +227,7 @@ package struct AdmissionControl {
                 try count(queue)
                 continue
             }
-            guard let next = try nextVictim(for: file.entry.name, beyond: limit, queue) else {
+            guard displacesOthers, let next = try nextVictim(for: file.entry.name, beyond: limit, queue) else {
                 for victim in going { room.count(victim, by: 1) }
                 removalCandidates?.giveBack(going)
                 if limits.whenFull == .reject, !rule.configuration.hasReplacingRoutes { hopeless = (size, limit) }

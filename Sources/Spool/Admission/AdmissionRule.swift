@@ -84,6 +84,12 @@ package final class AdmissionRule {
         return form(of: header.type).defect(of: operation).map { .defect("\($0)") }
     }
 
+    /// Whether an operation has expired before it enters: it enters if there is room, and a run fails it unsent.
+    func hasExpired(_ submission: Submission) -> Bool {
+        let route = configuration.route(of: submission.header.type)
+        return Settlement.decide(onExpiryOf: submission.operation, route: route, now: submission.at) != nil
+    }
+
     /// Returns why no operation with the options of a command can enter, whatever its body; `nil` if one may, or if the
     /// bodies choose the route.
     package func objection(toOptions reading: Reading) -> AdmissionRefusal? {
