@@ -105,7 +105,8 @@ struct FullDiskTests {
         #expect(queue.bytes("state/x") == [1, 2, 3, 4])
         // The next value of another key would find no room.
         let kept = KeptValues(values: ["id": KeptValue(json: Array("7".utf8))!])
-        #expect(throws: SpoolError.self) { try open.keep(kept, of: OperationID("a")!, for: "k", at: now) }
+        let age = Age(createdAt: now, id: OperationID("a")!)
+        #expect(throws: SpoolError.self) { try open.keep(kept, of: age, for: "k", at: now) }
         #expect(reserve().count == 64 << 10)
         try FileManager.default.removeItem(atPath: "\(queue.path)/state/reserve")
         try queue.recover()
@@ -129,7 +130,7 @@ struct FullDiskTests {
         #expect(try open.keptValues(of: Digest(of: "k"))["id"]?.json == "7")
         // The same values again need no room.
         calls.reset(.always("write", ENOSPC))
-        #expect(try open.keep(record.kept!.kept, of: entry.name.id, for: "k", at: now + .seconds(1)).isEmpty)
+        #expect(try open.keep(record.kept!.kept, of: Age(entry.name), for: "k", at: now + .seconds(1)).isEmpty)
         calls.reset()
         _ = try run.settle(claim, .delivered(keep: false), record: record, receipt: receipt, now: now)
         try run.end()

@@ -25,8 +25,12 @@ struct KeptTests {
     }
 
     @discardableResult
-    private func keep(_ kept: KeptValues, of id: String = "a") throws -> Set<String> {
-        try queue.open().keep(kept, of: OperationID(id)!, for: Self.key, at: now)
+    private func keep(_ kept: KeptValues, of id: String = "a", createdAt: Timestamp? = nil) throws -> Set<String> {
+        try queue.open().keep(kept, of: age(id, createdAt), for: Self.key, at: now)
+    }
+
+    private func age(_ id: String, _ createdAt: Timestamp? = nil) -> Age {
+        Age(createdAt: createdAt ?? now, id: OperationID(id)!)
     }
 
     private func kept() throws -> [String: String] {
@@ -53,7 +57,7 @@ struct KeptTests {
         #expect(try queue.open().keptKeys() == [Self.digest])
         #expect(
             queue.text(Self.file)?.hasPrefix(
-                #"{"version":1,"key":"note 7","values":{"id":{"value":17,"from":"a","at":"#) == true)
+                #"{"version":1,"key":"note 7","values":{"id":{"value":17,"from":"a","createdAt":"#) == true)
         #expect(queue.names("state/keys") == ["\(Self.digest).json"])
     }
 
@@ -63,6 +67,25 @@ struct KeptTests {
         #expect(try kept() == ["id": "17"])
         #expect(try keep(kept([:], unkept: ["id"]), of: "b") == ["id"])
         #expect(try kept().isEmpty)
+        // An id is free again once its operation has gone.
+        try keep(kept(["id": "17"]))
+        #expect(try keep(kept([:], unkept: ["id"]), createdAt: now + .seconds(1)) == ["id"])
+        #expect(try kept().isEmpty)
+    }
+
+    @Test func `a value of an earlier version has no time of creation, and is of any operation of its id`() throws {
+        try keep(kept(["id": "17"]))
+        let text = String(decoding: try #require(queue.bytes(Self.file)), as: UTF8.self)
+        var older = Array(text.replacing(#""createdAt":"\#(now.rfc3339)","#, with: "").utf8)
+        #expect(older.count < text.utf8.count)
+        Checksum.fill(&older, headerEnd: older.count - 1, bodyEnd: older.count)
+        try queue.put(older, at: Self.file)
+        #expect(try kept() == ["id": "17"])
+        let later = now + .seconds(1)
+        #expect(try keep(kept([:], unkept: ["id"]), createdAt: later).isEmpty)
+        #expect(try kept() == ["id": "17"])
+        try keep(kept(["id": "18"]), createdAt: later)
+        #expect(queue.text(Self.file)?.contains(#""createdAt":"\#(later.rfc3339)""#) == true)
     }
 
     @Test func `a file with a flipped bit has no value`() throws {
@@ -119,7 +142,7 @@ struct KeptTests {
         let (open, other) = (try queue.open(), try queue.open(calls))
         _ = try open.updateState("x.json", durable: false) { _ in
             let error = #expect(throws: SpoolError.self) {
-                try other.keep(kept(["id": "17"]), of: OperationID("a")!, for: Self.key, at: now)
+                try other.keep(kept(["id": "17"]), of: age("a"), for: Self.key, at: now)
             }
             #expect(error?.isLocked == true)
             return nil
@@ -185,7 +208,7 @@ struct KeptTests {
     @Test func `only a limited number of finished keys have values`() throws {
         let open = try queue.open()
         for key in ["a", "b", "c", "d"] {
-            _ = try open.keep(kept(["id": "17"]), of: OperationID("x")!, for: key, at: now)
+            _ = try open.keep(kept(["id": "17"]), of: age("x"), for: key, at: now)
         }
         var operation = queue.operation("waits")
         operation.header.key = "b"
@@ -202,7 +225,7 @@ struct KeptTests {
             guard let claim = try run.claim(entry), case .operation = try run.read(claim) else {
                 return false
             }
-            _ = try open.keep(kept(["id": "17"]), of: OperationID("a")!, for: Self.key, at: now)
+            _ = try open.keep(kept(["id": "17"]), of: age("a"), for: Self.key, at: now)
             _ = try run.settle(claim, as: .delivered(keep: false))
             try run.sync()
             return true

@@ -316,7 +316,8 @@ struct RecoveryTests {
         }
         let answered = record.at + record.duration
         let open = try queue.open()
-        _ = try open.keep(kept("8"), of: OperationID("b")!, for: "k", at: answered + .seconds(later))
+        let other = Age(createdAt: added[0].name.createdAt, id: OperationID("b")!)
+        _ = try open.keep(kept("8"), of: other, for: "k", at: answered + .seconds(later))
         #expect(try queue.recover().delivered.count == 1)
         #expect(try open.keptValues(of: Digest(of: "k")).mapValues(\.json) == ["id": later > 0 ? "8" : "7"])
     }

@@ -51,7 +51,8 @@ extension Settling {
         settleDecided()
         let notStored: Set<String>
         do throws(SpoolError) {
-            notStored = try spool.keep(kept, of: operation.header.id, for: chain, at: world.now())
+            let age = Age(createdAt: operation.header.createdAt, id: operation.header.id)
+            notStored = try spool.keep(kept, of: age, for: chain, at: world.now())
         } catch {
             noteLackOfRoom(error)
             throw error

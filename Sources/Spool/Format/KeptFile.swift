@@ -7,7 +7,14 @@ struct KeptFile: Hashable {
         var value: KeptValue
         /// The operation whose answer had the value.
         var from: OperationID
+        /// The creation of that operation; `nil` if an earlier version has kept the value.
+        var createdAt: Timestamp?
         var at: Timestamp
+
+        /// Whether an answer to this operation had the value. Without a time of creation the id decides.
+        func isOf(_ operation: Age) -> Bool {
+            from == operation.id && createdAt ?? operation.createdAt == operation.createdAt
+        }
     }
 
     /// The version of this format.
@@ -45,9 +52,9 @@ struct KeptFile: Hashable {
             guard let value = try? OperationFields(bytes, in: member.value, file: "", line: 1),
                 let json = value.range("value"), let kept = KeptValue(json: bytes[json]),
                 let from = (try? value.string("from")).flatMap({ $0 }).flatMap({ OperationID($0) }),
-                let at = try? value.time("at")
+                let at = try? value.time("at"), let createdAt = try? Optional.some(value.time("createdAt"))
             else { throw .damaged }
-            values[member.name] = Value(value: kept, from: from, at: at)
+            values[member.name] = Value(value: kept, from: from, createdAt: createdAt, at: at)
         }
     }
 
@@ -60,6 +67,7 @@ struct KeptFile: Hashable {
             var member = OrderedJSONLine()
             member.member("value", raw: value.value.json.utf8)
             member.member("from", value.from.description)
+            if let createdAt = value.createdAt { member.member("createdAt", createdAt.rfc3339) }
             member.member("at", value.at.rfc3339)
             object.member(name, raw: member.ended().dropLast())
         }

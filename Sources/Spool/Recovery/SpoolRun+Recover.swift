@@ -112,7 +112,7 @@ extension SpoolRun {
                     if let last, let left = last.kept {
                         // Another run may have kept the value of a later answer.
                         _ = try queue.keep(
-                            left.kept, of: decided.name.id, for: left.chain, at: last.at + last.duration, isLate: true)
+                            left.kept, of: Age(decided.name), for: left.chain, at: last.at + last.duration, isLate: true)
                     }
                     _ = try self.finish(delivery, keep: keep)
                     recovery.delivered.append(name)

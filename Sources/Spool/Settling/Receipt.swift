@@ -53,7 +53,7 @@ extension SpoolRun {
             try confirm()
             guard let loss = append(record, to: claim) else { continue }
             if let left = record.kept {
-                _ = try queue.keep(left.kept, of: claim.name.id, for: left.chain, at: record.at + record.duration)
+                _ = try queue.keep(left.kept, of: Age(claim.name), for: left.chain, at: record.at + record.duration)
             }
             if record.answer != nil { losses[claim.name] = loss }
         }

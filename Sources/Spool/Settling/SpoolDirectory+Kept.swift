@@ -36,7 +36,7 @@ extension SpoolDirectory {
     /// itself: the operation was delivered before, and sent again after a crash. Does not write values that are there.
     /// With `isLate` changes no value that was kept after `now`, the time of the answer. Replaces an unreadable file.
     package func keep(
-        _ kept: KeptValues, of id: OperationID, for key: String, at now: Timestamp, isLate: Bool = false
+        _ kept: KeptValues, of operation: Age, for key: String, at now: Timestamp, isLate: Bool = false
     ) throws(SpoolError) -> Set<String> {
         let lock = try lockState(patience: Self.keepPatience)
         defer { lock.release() }
@@ -45,10 +45,13 @@ extension SpoolDirectory {
         var after = before
         func isOpen(_ name: String) -> Bool { !isLate || before.values[name].map { $0.at <= now } ?? true }
         for (name, value) in kept.values
-        where isOpen(name) && before.values[name].map({ $0.from != id || $0.value != value }) ?? true {
-            after.values[name] = KeptFile.Value(value: value, from: id, at: now)
+        where isOpen(name) && before.values[name].map({ !$0.isOf(operation) || $0.value != value }) ?? true {
+            after.values[name] = KeptFile.Value(
+                value: value, from: operation.id, createdAt: operation.createdAt, at: now)
         }
-        for name in kept.unkept.keys where isOpen(name) && after.values[name]?.from != id { after.values[name] = nil }
+        for name in kept.unkept.keys where isOpen(name) && after.values[name]?.isOf(operation) != true {
+            after.values[name] = nil
+        }
         if after != before {
             try makeKeysDirectory()
             try replaceState(Self.file(of: digest), after.encoded, durable: true)
@@ -59,7 +62,7 @@ extension SpoolDirectory {
     /// Proves that this number of values could be kept now, whatever they are: writes a file as large as their record
     /// and their file together, and removes the file. Throws the obstacle.
     package func proveRoomToKeep(values: Int) throws(SpoolError) {
-        // Each byte of a value may take two, and each value has a name, an operation and a time.
+        // Each byte of a value may take two, and each value has a name, an operation and two times.
         let size = 2 * (4096 + values * 3 * KeptValue.longest)
         let lock = try lockState()
         defer { lock.release() }
