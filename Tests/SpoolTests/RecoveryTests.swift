@@ -303,8 +303,10 @@ struct RecoveryTests {
         #expect(try open.keptValues(of: Digest(of: "k")).mapValues(\.json) == ["id": "7"])
     }
 
-    @Test(arguments: [-1, 1])
-    func `C: the value that a dead run had yet to keep replaces no value of a later answer`(later: Int) throws {
+    @Test(arguments: [-1, 1], [-3600, 3600])
+    func `C: the value that a dead run had yet to keep replaces no value of a newer operation, whatever clocks say`(
+        newer: Int, later: Int
+    ) throws {
         let added = try queue.add(["a"])
         func kept(_ json: String) -> KeptValues { KeptValues(values: ["id": KeptValue(json: Array(json.utf8))!]) }
         var record = TemporaryQueue.record(.delivered)
@@ -316,10 +318,10 @@ struct RecoveryTests {
         }
         let answered = record.at + record.duration
         let open = try queue.open()
-        let other = Age(createdAt: added[0].name.createdAt, id: OperationID("b")!)
+        let other = Age(createdAt: added[0].name.createdAt + .seconds(newer), id: OperationID("b")!)
         _ = try open.keep(kept("8"), of: other, for: "k", at: answered + .seconds(later))
         #expect(try queue.recover().delivered.count == 1)
-        #expect(try open.keptValues(of: Digest(of: "k")).mapValues(\.json) == ["id": later > 0 ? "8" : "7"])
+        #expect(try open.keptValues(of: Digest(of: "k")).mapValues(\.json) == ["id": newer > 0 ? "8" : "7"])
     }
 
     @Test func `C: an operation of an answered request is not sent again, whatever file call fails`() throws {

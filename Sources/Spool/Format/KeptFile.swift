@@ -15,6 +15,12 @@ struct KeptFile: Hashable {
         func isOf(_ operation: Age) -> Bool {
             from == operation.id && createdAt ?? operation.createdAt == operation.createdAt
         }
+
+        /// Whether a newer operation than this one, answered at that time, left the value. The order of creation
+        /// decides, because clocks jump between answers; without a time of creation the times of the answers decide.
+        func isNewer(than operation: Age, answeredAt answered: Timestamp) -> Bool {
+            createdAt.map { operation < Age(createdAt: $0, id: from) } ?? (at > answered)
+        }
     }
 
     /// The version of this format.

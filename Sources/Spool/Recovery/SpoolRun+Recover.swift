@@ -110,7 +110,7 @@ extension SpoolRun {
                     try finish(decided, delivered?.header.url, began)
                     // The record has the values that the delivery leaves for its chain.
                     if let last, let left = last.kept {
-                        // Another run may have kept the value of a later answer.
+                        // Another run may have kept the value of a newer operation.
                         _ = try queue.keep(
                             left.kept, of: Age(decided.name), for: left.chain, at: last.at + last.duration, isLate: true)
                     }

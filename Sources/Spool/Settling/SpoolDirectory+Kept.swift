@@ -34,7 +34,8 @@ extension SpoolDirectory {
     ///
     /// Forgets another operation's value if this answer has none in its place. Keeps a value that this operation left
     /// itself: the operation was delivered before, and sent again after a crash. Does not write values that are there.
-    /// With `isLate` changes no value that was kept after `now`, the time of the answer. Replaces an unreadable file.
+    /// With `isLate` changes no value that a newer operation has left. `now` is the time of the answer. Replaces an
+    /// unreadable file.
     package func keep(
         _ kept: KeptValues, of operation: Age, for key: String, at now: Timestamp, isLate: Bool = false
     ) throws(SpoolError) -> Set<String> {
@@ -43,7 +44,9 @@ extension SpoolDirectory {
         let digest = Digest(of: key)
         let before = try replaceableFile(of: digest) ?? KeptFile(key: key)
         var after = before
-        func isOpen(_ name: String) -> Bool { !isLate || before.values[name].map { $0.at <= now } ?? true }
+        func isOpen(_ name: String) -> Bool {
+            !isLate || before.values[name]?.isNewer(than: operation, answeredAt: now) != true
+        }
         for (name, value) in kept.values
         where isOpen(name) && before.values[name].map({ !$0.isOf(operation) || $0.value != value }) ?? true {
             after.values[name] = KeptFile.Value(
