@@ -260,6 +260,15 @@ struct MergingTests {
         #expect(bench.bodies == [three[0], three[2]])
     }
 
+    @Test(arguments: Ordering.allCases)
+    func `send attempts a change only if it carries no older ones`(ordering: Ordering) throws {
+        let bench = try bench { $0.ordering = ordering }
+        #expect(try bench.send("a", key: "k").word == "delivered")
+        try bench.patch("k", [three[0]])
+        #expect(try bench.send("b", key: "k").wait == .nothing)
+        #expect(try left(bench) == ["b", "k-0"])
+    }
+
     @Test(arguments: [true, false])
     func `no newer change overtakes a parked change`(isOrdered: Bool) throws {
         let bench = try bench { if isOrdered { $0.ordering = .key } }

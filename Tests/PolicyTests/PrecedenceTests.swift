@@ -177,6 +177,11 @@ struct PrecedenceTests {
     @Test func `an entry met twice during a rename does not wait for itself`() {
         #expect(turns(["a@1:k=due", "a@1:k=deferred"], Route(ordering: .key)) == ["free", "free"])
         #expect(turns(["a@1:k=due", "a@1:k=claimed"], Route(coalesce: true)) == ["free", "free"])
+        let merging = Route(coalesce: true, mergesPayloads: true, ordering: .key)
+        for state in ["due", "claimed"] {
+            let turns = turns(["a@1:k=due", "b@2:k=due", "b@2:k=\(state)"], merging)
+            #expect(turns == ["superseded by b", "free", "free"])
+        }
     }
 
     @Test func `a route in any order has no sequences`() {

@@ -133,7 +133,7 @@ package struct Precedence: Sendable {
         return !isSecondListing && lone.hasCrowded
     }
 
-    /// Takes in a name, with its `ListedName.mark`. Note all before the first question; one out of reach may be twice.
+    /// Takes in a name, with its `ListedName.mark`. Note all before the first question; a name may come twice.
     package mutating func note(
         _ name: some SequencedName, _ standing: Standing, of order: RouteOrder, to destination: Destination,
         mark: UInt64
@@ -239,7 +239,9 @@ package struct Precedence: Sendable {
             let isReplaced = member.mayGiveWay && !member.isMerged && isReplaced(member)
             if isReplaced { continue }
             if let group = member.group, member.isMerged {
-                if member.mayGiveWay, let behind, behind.group == group, let carrier = behind.carrier {
+                if member.mayGiveWay, let behind, behind.group == group, let carrier = behind.carrier,
+                    carrier != member.age
+                {
                     lines.values[index].carriers[member.age] = carrier
                     lines.values[index].carrying.insert(carrier)
                     continue
