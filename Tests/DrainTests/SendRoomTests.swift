@@ -33,4 +33,22 @@ struct SendRoomTests {
         #expect(try bench.names(.new).map(\.id.description) == ["default-0"])
         #expect(try bench.names(.deferred).count == 1)
     }
+
+    @Test(arguments: [1, 2])
+    func `send does not wait for an operation that it has dropped`(limit: Int) throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .strict
+        bench.configuration.limits = Limits(operations: limit, whenFull: .dropOldest)
+        let later = bench.now + .seconds(60)
+        try bench.add(limit) { $0.notBefore = later }
+        let sent = try bench.send("c")
+        guard case .postponed(let postponement) = sent else {
+            Issue.record("not queued")
+            return
+        }
+        #expect(postponement.displaced?.evicted.map(\.name.id.description) == ["default-0"])
+        #expect(sent.wait == (limit == 1 ? nil : .older(OperationID("default-1")!)))
+        #expect(sent.reason == (limit == 1 ? "the next run may send it" : ""))
+        #expect(try bench.run().delivered == (limit == 1 ? 1 : 0))
+    }
 }

@@ -121,11 +121,20 @@ package struct OperationSender: ~Copyable {
         var run = SendRun(
             of: member, spoolRun, spool, configuration, world, sender, timeout: options.timeout, deadline: deadline,
             report)
-        let result = run()
+        var result = run()
+        if case .postponed(var postponement) = result, member.claim != nil {
+            var displaced = spool.makeRoom(for: member.name, within: &control, now: world.now())
+            if case .order = postponement.reason, !(displaced.evicted.isEmpty && displaced.superseded.isEmpty) {
+                // The operation may have waited for one that made room.
+                do throws(SpoolError) { postponement.reason = try run.reasonInOrder() } catch {
+                    displaced.errors.append(error)
+                }
+            }
+            postponement.displaced = displaced
+            result = .postponed(postponement)
+        }
         if run.isUntold { untold = consume run }
-        guard case .postponed(var postponement) = result, member.claim != nil else { return result }
-        postponement.displaced = spool.makeRoom(for: member.name, within: &control, now: world.now())
-        return .postponed(postponement)
+        return result
     }
 
     /// Removes a failed operation from the queue: its submitter has been told of the result. Returns false after an

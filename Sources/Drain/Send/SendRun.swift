@@ -164,6 +164,11 @@ struct SendRun: ~Copyable {
         return try view.waiting(claimed: member.name)
     }
 
+    /// Returns what the operation waits for, once the run has ended.
+    func reasonInOrder() throws(SpoolError) -> OperationSender.Postponement.Reason {
+        try waitForOthers().map { .order($0, destination: destination.name) } ?? .words("the next run may send it")
+    }
+
     /// Takes in what an attempt made of the operation.
     private mutating func step(after event: AttemptEvent, isApplied: Bool, _ entry: Entry?) -> Step {
         let settlement = event.settlement
