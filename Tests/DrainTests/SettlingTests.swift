@@ -35,6 +35,15 @@ struct SettlingTests {
         }
     }
 
+    @Test func `a deferred operation counts although another one of its id is delivered`() throws {
+        let bench = try Bench()
+        // Files moved in from two queues.
+        for _ in 1...2 { try bench.add(1) { $0.id = OperationID("a")! } }
+        var statuses = [503, 204]
+        let summary = try bench.run(RunOptions(concurrency: .atMost(1))) { _ in .status(statuses.removeFirst()) }
+        #expect(summary.delivered == 1 && summary.deferred == 1 && summary.outcomes == [.deferred])
+    }
+
     /// Another process keeps the names lock for longer than the answer waits.
     @Test func `a delivered value stays, and is not sent again, until its dead letters are gone`() throws {
         var system = SystemCalls.real

@@ -29,7 +29,7 @@ extension Listing {
 
     /// Processes one name: offers a due operation, and notes a superseded, expired or waiting operation.
     private mutating func take(_ name: ListedName, in state: QueueState, _ cut: borrowing Cut?) {
-        if view.isOfRun(name) { pass.standing.insert(name.id) }
+        if view.isOfRun(name) { pass.standing.insert(Age(name)) }
         let kind = view.kinds.kind(of: name)
         guard kind.isAskedFor, !view.isSetAside(name) else { return }
         let isNamed = view.isNamed(name)

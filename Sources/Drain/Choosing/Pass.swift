@@ -41,7 +41,7 @@ struct Pass {
     /// The number of due operations held behind a failed operation of their sequence.
     var heldBehindFailed = 0
     /// The operations deferred or held by the run that wait, or are held, as before.
-    var standing: Set<OperationID> = []
+    var standing: Set<Age> = []
     /// The operations that wait for a witness, each with the digest of its destination.
     var parked: [(id: OperationID, destination: Digest)] = []
     /// The errors that kept the listing from a part of what it needs.

@@ -17,9 +17,9 @@ package struct QueueView {
     /// Operations that the run could not read or settle, and operations whose claims went to other runs.
     private let setAside: Set<OperationID>
     /// Operations deferred by the run.
-    private let deferred: Set<OperationID>
+    private let deferred: Set<Age>
     /// Operations held by the run, because their outcome is unknown.
-    private let ambiguous: Set<OperationID>
+    private let ambiguous: Set<Age>
     /// Groups whose operations cannot be merged. The run sends them singly, in order.
     private let apart: Set<SequenceKey>
     /// `nil` if no route sends kept values.
@@ -167,7 +167,7 @@ package struct QueueView {
 
     /// Whether the run has deferred an operation, or has held it and it is still held.
     func isOfRun(_ name: ListedName) -> Bool {
-        !deferred.isEmpty && deferred.contains(name.id) || name.isHeld && ambiguous.contains(name.id)
+        !deferred.isEmpty && deferred.contains(Age(name)) || name.isHeld && ambiguous.contains(Age(name))
     }
 
     mutating func isSetAside(_ name: ListedName) -> Bool {
@@ -178,7 +178,7 @@ package struct QueueView {
     mutating func ownWait(of name: some SequencedName, _ kind: OperationKinds.Kind) -> WaitReason? {
         // `--now` overrides only waits from before this run. An operation deferred by this run waits as usual, or the
         // run would repeat the operation without end.
-        let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(name.id))
+        let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(Age(name)))
         let ignoresAll = ignoresBackoff && (options.ids?.contains(name.id) ?? false)
         switch Policy.eligibility(
             of: name, at: now, longestDelay: kind.longestDelay, ignoringBackoff: ignoresBackoff,

@@ -280,7 +280,8 @@ extension Dispatch {
         settling.settleDecided()
         let attempt = answer.attempt
         // What this run has parked waits for the end of the hold now.
-        settling.operations.deferred.subtract(destination.control.state.parking.entries.map(\.id))
+        let parked = Set(destination.control.state.parking.entries.map(\.id))
+        settling.operations.deferred = settling.operations.deferred.filter { !parked.contains($0.id) }
         book.hold(
             destination, settlements.first?.record, reason: verdict.rule, sent: attempt.secrets, began: attempt.began)
     }
@@ -299,8 +300,8 @@ extension Dispatch {
             as: settling.hasSubmitter
                 ? verdict.becoming(.failed, rule: .refusedAlone(verdict.rule))
                 : verdict.becoming(.held, rule: .parked(verdict.rule)))
-        for (refusal, settlement) in zip(refusals, settlements) {
-            settling.park(refusal, destination, settlement.record)
+        for (member, (refusal, settlement)) in zip(answer.attempt.members, zip(refusals, settlements)) {
+            settling.park(member.name, refusal, destination, settlement.record)
         }
     }
 

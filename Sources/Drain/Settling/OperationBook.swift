@@ -4,12 +4,12 @@ import Spool
 /// A pass's record of single operations: set aside, lost to other runs, or sent apart; and the operations that its run
 /// has deferred or held.
 struct OperationBook {
-    /// Operations deferred or parked by this run, and not settled since.
-    var deferred: Set<OperationID> = []
+    /// Operations deferred or parked by this run, and not settled since. Two files from two queues may have one id.
+    var deferred: Set<Age> = []
     /// Operations held by this run, because their outcome is unknown, and not released since.
-    var ambiguous: Set<OperationID> = []
+    var ambiguous: Set<Age> = []
     /// Those of `deferred` that the last listing has not met: other processes have taken or ended them.
-    private var gone: Set<OperationID> = []
+    private var gone: Set<Age> = []
     /// Operations that this pass could not read or settle. The next pass tries them again.
     var setAside: Set<OperationID> = []
     /// Operations whose claims were lost in the last pass, and in earlier passes if the last pass won no claim. The
@@ -34,7 +34,7 @@ struct OperationBook {
     var deferredCount: Int { deferred.subtracting(gone).count }
 
     /// Takes in which of the run's operations a listing has met.
-    mutating func note(standing: Set<OperationID>) {
+    mutating func note(standing: Set<Age>) {
         gone = deferred.subtracting(standing)
         ambiguous.formIntersection(standing)
     }

@@ -81,7 +81,7 @@ extension Settling {
             try putBack(claim)
             return false
         }
-        operations.deferred.remove(older.entry.name.id)
+        operations.deferred.remove(Age(older.entry.name))
         noteSuperseded(older.entry.name, by: older.newer)
         return true
     }

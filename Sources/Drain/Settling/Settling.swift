@@ -236,12 +236,12 @@ struct Settling: ~Copyable {
     /// Notes for this run what becomes of an operation.
     mutating func note(_ settlement: Settlement, _ member: Member, _ attempt: Attempt) {
         let disposition = settlement.disposition
-        let id = member.name.id
-        if !operations.deferred.isEmpty { operations.deferred.remove(id) }
-        if case .deferred = disposition { operations.deferred.insert(id) }
-        if disposition == .held { operations.ambiguous.insert(id) }
+        let age = Age(member.name)
+        if !operations.deferred.isEmpty { operations.deferred.remove(age) }
+        if case .deferred = disposition { operations.deferred.insert(age) }
+        if disposition == .held { operations.ambiguous.insert(age) }
         if disposition != .putBack {
-            book.unpark(id, attempt.destination)
+            book.unpark(age.id, attempt.destination)
             attempt.destination.done += 1
         }
     }
@@ -276,7 +276,7 @@ struct Settling: ~Copyable {
         tally.tell(.withheld(member.name.id, reason: reason))
         operations.reasons[member.name.id] = reason
         putBack(member.claims)
-        operations.deferred.insert(member.name.id)
+        operations.deferred.insert(Age(member.name))
         operations.withheld.insert(member.name.id)
         hasToListAgain = true
     }
@@ -306,11 +306,13 @@ struct Settling: ~Copyable {
     static func refused(with status: Int) -> String { "the server refuses its credentials with \(status)" }
 
     /// Parks a refused operation, until a witness shows whether it or its credentials are to blame.
-    mutating func park(_ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord) {
+    mutating func park(
+        _ name: EntryName, _ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord
+    ) {
         settleDecided()
         let now = world.now()
         book.apply(.parked(refusal, at: now), to: destination, at: now)
-        operations.deferred.insert(refusal.id)
+        operations.deferred.insert(Age(name))
         if refusal.areOwn { operations.withheld.insert(refusal.id) }
         let times = destination.state.parking[refusal.id]?.times ?? 1
         // Before its second refusal, another operation may show at once who is to blame.
