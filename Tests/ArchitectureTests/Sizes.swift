@@ -17,19 +17,19 @@ enum Sizes {
 
         "CZlib": 129,
 
-        "Configuration": 3_309,
+        "Configuration": 3_310,
 
         "Delivery": 5_992,
 
-        "Drain": 9_804,
+        "Drain": 9_885,
 
-        "DrainqCLI": 14_283,
+        "DrainqCLI": 14_332,
 
         "LoopbackReceiver": 799,
 
-        "Policy": 14_665,
+        "Policy": 14_726,
 
-        "Spool": 11_316,
+        "Spool": 11_387,
 
         "SpoolWriter": 366,
 
@@ -42,17 +42,17 @@ enum Sizes {
     static let pages = [
         "drainq-apps.7": 223,
 
-        "drainq-config.5": 2_295,
+        "drainq-config.5": 2_296,
 
         "drainq-json.5": 1_490,
 
-        "drainq-queue.5": 1_450,
+        "drainq-queue.5": 1_454,
 
         "drainq-setup.7": 379,
 
         "drainq-sizing.7": 493,
 
-        "drainq.1": 2_172,
+        "drainq.1": 2_179,
     ]
 
     /// The exact number of each thing that a user has to learn.

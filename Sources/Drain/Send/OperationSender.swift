@@ -124,7 +124,8 @@ package struct OperationSender: ~Copyable {
         var result = run()
         if case .postponed(var postponement) = result, member.claim != nil {
             var displaced = spool.makeRoom(for: member.name, within: &control, now: world.now())
-            if case .order = postponement.reason, !(displaced.evicted.isEmpty && displaced.superseded.isEmpty) {
+            if case .wait(.older, _) = postponement.reason, !(displaced.evicted.isEmpty && displaced.superseded.isEmpty)
+            {
                 // The operation may have waited for one that made room.
                 do throws(SpoolError) { postponement.reason = try run.reasonInOrder() } catch {
                     displaced.errors.append(error)

@@ -166,7 +166,7 @@ struct SendRun: ~Copyable {
 
     /// Returns what the operation waits for, once the run has ended.
     func reasonInOrder() throws(SpoolError) -> OperationSender.Postponement.Reason {
-        try waitForOthers().map { .order($0, destination: destination.name) } ?? .words("the next run may send it")
+        try waitForOthers().map { .wait($0, destination: destination.name) } ?? .words("the next run may send it")
     }
 
     /// Takes in what an attempt made of the operation.
@@ -233,7 +233,8 @@ struct SendRun: ~Copyable {
         OperationSender.Postponement(cause: cause, reason: reason, last: member.operation.attempts.last)
     }
 
-    /// Waits for a blocked destination, with the cause of a hold. Retries after a retry-after or an open circuit breaker.
+    /// Waits for a blocked destination, with the cause of a hold. Retries after a retry-after or an open circuit
+    /// breaker.
     private func wait(_ block: Availability.Block, _ destination: RunDestination) -> Step {
         if block.reason == .held {
             let cause = destination.state.hold?.shownCause.text ?? "no reason recorded"

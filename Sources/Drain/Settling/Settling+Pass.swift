@@ -4,9 +4,9 @@ import Spool
 /// Settles operations without an attempt: older values replaced by a newer one, and expired operations.
 extension Settling {
     /// Row N, D → gone: removes superseded operations, durably before the newer ones are sent, so no older value comes
-    /// back behind a newer value. First opens each newer file: what no run sends takes no good file with it. A file that
-    /// the system does not let this run read or claim is set aside, and its sequence waits. What is sent before its
-    /// time (`run ID`) replaces older values with its delivery.
+    /// back behind a newer value. First opens each newer file: what no run sends takes no good file with it. A file
+    /// that the system does not let this run read or claim is set aside, and its sequence waits. What is sent before
+    /// its time (`run ID`) replaces older values with its delivery.
     ///
     /// Removes all older values of the operations that may be sent in this pass, and up to `limit` of other keys. An
     /// older value that cannot be removed is with another process. Its whole sequence then waits: an operation added
@@ -61,8 +61,8 @@ extension Settling {
         pass.chosen.removeAll(where: isWaiting)
         pass.leftDue += left.count
         for candidate in left { book[candidate].chosen -= 1 }
-        // The run still takes up a newer operation that it cannot send, and so finds the older ones in its next listing.
-        // A newer operation that waits itself changes nothing: to list again for it would never end.
+        // The run still takes up a newer operation that it cannot send, and so finds the older ones in its next
+        // listing. A newer operation that waits itself changes nothing: to list again for it would never end.
         if pass.chosen.contains(where: isUnsound) { hasToListAgain = true }
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
     }

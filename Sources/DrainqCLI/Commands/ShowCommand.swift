@@ -107,7 +107,7 @@ private struct Showing {
         }
     }
 
-    /// Returns why `retry` leaves an operation alone; `nil` if it does not. `operation` is `nil` if it is not known yet.
+    /// Returns why `retry` leaves an operation alone; `nil` if it does not. `operation` is `nil` if it is not known.
     private func objection(toRetryOf entry: Entry, _ operation: Operation?) -> OperatorAction.Objection? {
         newer[entry.name]
             ?? operation.flatMap {

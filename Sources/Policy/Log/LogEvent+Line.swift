@@ -87,8 +87,8 @@ extension LogEvent {
     /// The largest number of a line. Many programs read no larger integer of JSON exactly.
     package static let largestNumber = 1 << 53
 
-    /// Reads a line. Returns `nil` for no event of this version: the line is torn, a newer version wrote it, or it has a
-    /// number that is no integer from 0 to `largestNumber`.
+    /// Reads a line. Returns `nil` for no event of this version: the line is torn, a newer version wrote it, or it has
+    /// a number that is no integer from 0 to `largestNumber`.
     package init?(line: some Collection<UInt8>) {
         // try?: a torn line is expected after a power cut.
         guard let document = try? JSONDocument(Array(line)) else { return nil }

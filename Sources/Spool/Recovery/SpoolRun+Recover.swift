@@ -111,8 +111,9 @@ extension SpoolRun {
                     // The record has the values that the delivery leaves for its chain.
                     if let last, let left = last.kept {
                         // Another run may have kept the value of a newer operation.
+                        let at = last.at + last.duration
                         _ = try queue.keep(
-                            left.kept, of: Age(decided.name), for: left.chain, at: last.at + last.duration, isLate: true)
+                            left.kept, of: Age(decided.name), for: left.chain, at: at, isLate: true)
                     }
                     _ = try self.finish(delivery, keep: keep)
                     recovery.delivered.append(name)
