@@ -47,6 +47,20 @@ struct SafeCommandTests {
         #expect(!FileManager.default.fileExists(atPath: moved(queue)))
     }
 
+    @Test(arguments: ["new/out", "tmp/out", "state/../out", "link/out"])
+    func `an export into the queue's directory, where a run would send or sweep the file, is refused`(
+        place: String
+    ) throws {
+        let queue = try Drainq()
+        try queue.run("add", input: numbered(1))
+        let link = queue.directory.appending(path: "link")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: queue.queue.appending(path: "new"))
+        let path = (place.hasPrefix("link") ? queue.directory : queue.queue).appending(path: place).path
+        let refused = try queue.run("export", "--to", path, "--then-drop")
+        #expect(refused.status == 64 && refused.error.contains("cannot export to '\(path)'"), "\(refused.error)")
+        #expect(try queue.names("new").count == 1 && queue.names("tmp").isEmpty)
+    }
+
     @Test func `--then-drop needs a file, and drops no copies of delivered operations`() throws {
         let queue = try Drainq()
         #expect(try queue.run("export", "--then-drop").status == 64)

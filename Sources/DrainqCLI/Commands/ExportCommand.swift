@@ -25,7 +25,7 @@ struct ExportCommand: Command {
             .to, .file("FILE"), \.file, "write to this new file",
             """
             Writes the operations to this file instead of standard output, readable by you alone, and syncs the file \
-            and its directory. The file must not exist.
+            and its directory. The file must not exist, and must be outside of the queue's directory.
             """)
         Option(
             .thenDrop, \.isMoving, "then remove them from the queue",
@@ -71,8 +71,14 @@ struct ExportCommand: Command {
             throw CommandFailure(.usage, "'--then-drop' needs '--to'", hint: "drainq export --to FILE --then-drop")
         }
         let queue = try OpenQueue(global, environment)
-        let file = try self.file.map {
-            try ExportFile(creating: $0.hasPrefix("/") ? $0 : "\(absolutePath("."))/\($0)", besides: queue.spool)
+        let file = try self.file.map { (name) throws in
+            let path = name.hasPrefix("/") ? name : "\(absolutePath("."))/\(name)"
+            if try queue.spool.contains(path) {
+                throw CommandFailure(
+                    .usage, "cannot export to '\(name)': runs sweep and send what is in the queue's directory",
+                    hint: "name a file outside of '\(queue.spool.path)'")
+            }
+            return try ExportFile(creating: path, besides: queue.spool)
         }
         let report = ExportReport(queue: queue, file: file, isMoving: isMoving)
         var export = OperationExport(from: queue.spool, isMoving: isMoving) { (event) throws(SpoolError) in

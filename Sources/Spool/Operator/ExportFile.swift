@@ -58,3 +58,22 @@ package final class ExportFile {
         buffer.removeAll(keepingCapacity: true)
     }
 }
+
+extension SpoolDirectory {
+    /// Whether a new file at an absolute path would be in the queue's directory, whatever links lead there. Runs sweep
+    /// and send what is there.
+    package func contains(_ path: String) throws(SpoolError) -> Bool {
+        let file = QueuePath(path)
+        return try attempt("create", file) { () throws(Errno) in
+            let own = try system.statusAt(root, QueuePath(".").bytes)
+            var directory = QueuePath(in: file.parent, ".".utf8)
+            while true {
+                let status = try system.statusAt(root, directory.bytes)
+                if status.isSameFile(as: own) { return true }
+                directory = QueuePath(in: directory, "..".utf8)
+                // The root directory is its own parent.
+                if try system.statusAt(root, directory.bytes).isSameFile(as: status) { return false }
+            }
+        }
+    }
+}
