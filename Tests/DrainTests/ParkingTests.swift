@@ -68,6 +68,17 @@ struct `Refused operations` {
         #expect(try bench.run { _ in .status(204) }.delivered == 1)
     }
 
+    @Test func `an operation with the id of a parked one that was dropped is sent`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run(answer: Self.refusing(0))
+        let entry = Entry(state: .new, name: try #require(try bench.names(.new).first))
+        #expect(try bench.spool.drop(entry))
+        try bench.add(1) { $0.id = entry.name.id }
+        #expect(try bench.run(answer: Self.refusing(0)).delivered == 1)
+        #expect(bench.bodies == ["1"])
+    }
+
     @Test func `a delivery by a request from before the refusal is no witness`() throws {
         let bench = try Bench()
         try bench.add(3)
@@ -106,7 +117,8 @@ struct `Refused operations` {
         let bench = try Bench()
         try bench.add(1)
         var state = DestinationState()
-        let refusal = Parking.Refusal(id: OperationID("a")!, status: 403, credentials: "token", blamed: "x")
+        let operation = Age(createdAt: bench.now, id: OperationID("a")!)
+        let refusal = Parking.Refusal(operation: operation, status: 403, credentials: "token", blamed: "x")
         let (parked, began) = (bench.now, bench.now + .milliseconds(50))
         for event in [
             DestinationEvent.parked(refusal, at: parked), .witnessed(credentials: "token", began: began),

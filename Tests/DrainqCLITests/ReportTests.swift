@@ -277,7 +277,9 @@ struct ReportTests {
     @Test func `a parked operation needs a valid token, and the command beside it sends it`() throws {
         let id = try #require(OperationID("6f9619ff-8b86-4011-b42d-00cf4fc964ff"))
         let (status, line) = status(down: Cause(status: 401)) {
-            $0.parking = Parking(entries: [.init(id: id, status: 401, credentials: "c", asked: Self.now)])
+            $0.parking = Parking(entries: [
+                .init(id: id, createdAt: Self.now, status: 401, credentials: "c", asked: Self.now)
+            ])
         }
         #expect(status.words.lede == "crm needs a valid token; drainq goes on trying.")
         #expect(

@@ -36,7 +36,7 @@ struct DestinationControlTests {
                 case .askOne(let end):
                     let rest = String(end.letters.dropLast())
                     var facts = end.facts
-                    (facts.ids, facts.isShared) = (ids(rest), true)
+                    (facts.operations, facts.isShared) = (operations(rest), true)
                     obey(
                         control.judge(
                             AttemptEnd(
@@ -64,7 +64,9 @@ struct DestinationControlTests {
             [word.contains("@") ? "own" : word.contains("^") ? "new" : "old"], areOwn: word.contains("@"))
     }
 
-    private func ids(_ letters: String) -> [OperationID] { letters.map { OperationID(String($0))! } }
+    private func operations(_ letters: String) -> [Age] {
+        letters.map { Age(createdAt: now, id: OperationID(String($0))!) }
+    }
 
     private func end(_ word: String, _ route: Route, _ now: Timestamp) -> AttemptEnd {
         let letters = word.filter(\.isLetter)
@@ -74,7 +76,7 @@ struct DestinationControlTests {
                 ? .failure(.refused, detail: "") : .answer(AttemptReport.Answer(status: status)),
             duration: .milliseconds(10))
         var facts = AttemptEnd.Facts(
-            ids: ids(letters), route: Shared(route), credentials: credentials(word), began: now)
+            operations: operations(letters), route: Shared(route), credentials: credentials(word), began: now)
         if word.contains("<") { facts.began = now - .seconds(10_800) }
         (facts.isSample, facts.isProbe) = (word.contains("*"), word.contains("!"))
         (facts.isShared, facts.isMerged) = (word.contains("&"), word.contains("+"))

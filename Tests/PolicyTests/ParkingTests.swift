@@ -9,6 +9,10 @@ struct ParkingTests {
 
     private func at(_ seconds: Int) -> Timestamp { Self.start + .seconds(seconds) }
 
+    private func operation(_ id: String, createdAt: Timestamp = Self.start) -> Age {
+        Age(createdAt: createdAt, id: OperationID(id)!)
+    }
+
     /// Returns the state after a story. `a403` is a refusal, and `a403:other` names its credentials. `200` is a
     /// delivery, and `before200` a delivery by an attempt begun before the story. `a!` is unparked.
     private func state(_ story: String, blamed: String = "print") -> DestinationState {
@@ -18,7 +22,7 @@ struct ParkingTests {
             let credentials = parts.count > 1 ? String(parts[1]) : "token"
             let event: DestinationEvent =
                 if word.hasSuffix("!") {
-                    .unparked(OperationID(String(word.dropLast()))!)
+                    .unparked(operation(String(word.dropLast())))
                 } else if parts[0].hasSuffix("200") {
                     .witnessed(credentials: credentials, began: at(parts[0] == "200" ? index : -1))
                 } else {
@@ -32,7 +36,7 @@ struct ParkingTests {
     private func refusal(_ word: String, blamed: String = "print") -> Parking.Refusal {
         let parts = word.split(separator: ":")
         return Parking.Refusal(
-            id: OperationID(String(parts[0].prefix(1)))!, status: Int(parts[0].dropFirst())!,
+            operation: operation(String(parts[0].prefix(1))), status: Int(parts[0].dropFirst())!,
             credentials: parts.count > 1 ? String(parts[1]) : "token", blamed: blamed)
     }
 
@@ -68,7 +72,7 @@ struct ParkingTests {
             parking.park(refusal, at: at(seconds))
         }
         func withheld(_ id: String, _ credentials: String = "own", at seconds: Int) -> Bool {
-            parking.withholds(credentials, from: OperationID(id)!, settings, at: at(seconds))
+            parking.withholds(credentials, from: operation(id), settings, at: at(seconds))
         }
         refused("a", at: 0)
         #expect(withheld("a", at: 1) && !withheld("b", at: 1) && !withheld("a", "renewed", at: 1))
@@ -94,7 +98,7 @@ struct ParkingTests {
     @Test func `a parked operation waits five minutes, then an hour, until a witness`() {
         func waits(_ story: String, _ settings: DestinationSettings = DestinationSettings()) -> Duration? {
             let state = state(story)
-            return state.parking.waits(settings, at: at(10))[OperationID("a")!].map { $0 - Self.start }
+            return state.parking.waits(settings, at: at(10))[operation("a")].map { $0 - Self.start }
         }
         #expect(waits("a403") == .seconds(300))
         #expect(waits("a403 a403") == .seconds(3601))
@@ -105,6 +109,22 @@ struct ParkingTests {
         #expect(state("a403").parking.waits(settings, at: at(301)).isEmpty)
         // The clock has jumped back.
         #expect(state("a403").parking.waits(settings, at: at(-10)).isEmpty)
+    }
+
+    @Test func `a new operation with the id of a parked one is not parked, and is its witness`() {
+        var parking = state("a403").parking
+        let later = operation("a", createdAt: at(5))
+        #expect(parking[later] == nil && parking.waits(settings, at: at(10)).count == 1)
+        var refusal = refusal("a403")
+        refusal.operation = later
+        #expect(parking.decision(on: refusal) == .hold)
+        (refusal.credentials, refusal.areOwn) = ("own", true)
+        parking.park(refusal, at: at(11))
+        #expect(parking.entries.map(\.times) == [1, 1])
+        #expect(parking.withholds("own", from: later, settings, at: at(12)))
+        #expect(!parking.withholds("own", from: operation("a"), settings, at: at(12)))
+        parking.forget(later)
+        #expect(parking.entries.map(\.operation) == [operation("a")])
     }
 
     @Test func `a hold and a release end the parking`() {
@@ -118,7 +138,7 @@ struct ParkingTests {
     @Test func `parking is bounded and forgets old entries`() {
         var state = DestinationState()
         for number in 0..<250 {
-            let refusal = Parking.Refusal(id: OperationID("i\(number)")!, status: 403, credentials: "", blamed: "x")
+            let refusal = Parking.Refusal(operation: operation("i\(number)"), status: 403, credentials: "", blamed: "x")
             state.apply(.parked(refusal, at: at(number)), settings, at: at(number))
         }
         #expect(state.parking.entries.count == Parking.capacity)
@@ -133,7 +153,13 @@ struct ParkingTests {
         #expect(try JSONDecoder().decode(DestinationState.self, from: bytes) == before)
         let read = try JSONDecoder().decode(
             DestinationState.self,
-            from: Data(#"{"parked":{"operations":[{"id":"b","asked":"2026-11-21T12:00:00Z","status":403}]}}"#.utf8))
+            from: Data(
+                #"""
+                {"parked":{"operations":[
+                    {"id":"a","asked":"2026-11-21T12:00:00Z","status":403},
+                    {"id":"b","createdAt":"2026-11-21T11:00:00Z","asked":"2026-11-21T12:00:00Z","status":403}]}}
+                """#.utf8))
+        // The first entry is of an earlier version: it does not say which operation of its id it is of.
         #expect(read.parking.entries.map(\.id.description) == ["b"] && read.parking.blamed == nil)
         for damaged in [
             #"{"parked":{"operations":[1]}}"#, #"{"parked":{"operations":[{"id":"a"}]}}"#, #"{"parked":7}"#,

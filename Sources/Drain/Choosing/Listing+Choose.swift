@@ -77,7 +77,7 @@ extension Listing {
         _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, _ kind: OperationKinds.Kind,
         _ reason: WaitReason
     ) {
-        if case .witness = reason { pass.parked.append((name.id, kind.destination.digest)) }
+        if case .witness = reason { pass.parked.append((Age(name), kind.destination.digest)) }
         let count: PassedOver.Count =
             switch reason {
             case .failed where view.eligibility(of: name, kind) == .due: .heldBehindFailed

@@ -20,7 +20,7 @@ struct OperationKinds {
         /// Whether this run sends operations of this type to this destination.
         let isAskedFor: Bool
         /// The destination's operations waiting for a witness, and until when.
-        let parked: [OperationID: Timestamp]
+        let parked: [Age: Timestamp]
         /// What blocks its destination; `nil` if nothing does, or if a run asks the destination itself.
         let block: Availability.Block?
         /// Why this machine sends nothing to its destination now, likewise.

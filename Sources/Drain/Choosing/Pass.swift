@@ -43,7 +43,7 @@ struct Pass {
     /// The operations deferred or held by the run that wait, or are held, as before.
     var standing: Set<Age> = []
     /// The operations that wait for a witness, each with the digest of its destination.
-    var parked: [(id: OperationID, destination: Digest)] = []
+    var parked: [(operation: Age, destination: Digest)] = []
     /// The errors that kept the listing from a part of what it needs.
     var errors: [SpoolError] = []
     /// The number of files in `new/` whose names are not canonical.

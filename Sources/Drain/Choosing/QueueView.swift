@@ -189,7 +189,7 @@ package struct QueueView {
         case .due: break
         }
         if !kind.keptNames.isEmpty, let lack = lack(name, kind) { return .kept(lack) }
-        if !kind.parked.isEmpty, !ignoresAll, let until = kind.parked[name.id] { return .witness(until: until) }
+        if !kind.parked.isEmpty, !ignoresAll, let until = kind.parked[Age(name)] { return .witness(until: until) }
         return nil
     }
 

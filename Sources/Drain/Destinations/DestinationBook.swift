@@ -293,8 +293,8 @@ final class DestinationBook {
     }
 
     /// Ends the wait of an operation for a witness.
-    func unpark(_ id: OperationID, _ destination: RunDestination) {
-        if destination.control.isParked(id) { apply(.unparked(id), to: destination, at: world.now()) }
+    func unpark(_ operation: Age, _ destination: RunDestination) {
+        if destination.control.isParked(operation) { apply(.unparked(operation), to: destination, at: world.now()) }
     }
 
     /// Records since when this machine has no network; `nil` if there is a network.
@@ -315,7 +315,7 @@ final class DestinationBook {
         return skipped
             + pass.parked.count { parked in
                 guard let destination = destinations[parked.destination], !destination.isBlocked else { return false }
-                return destination.state.parking[parked.id]?.isWitnessed ?? false
+                return destination.state.parking[parked.operation]?.isWitnessed ?? false
             }
     }
 

@@ -27,7 +27,7 @@ extension Attempt {
     /// The parts of the attempt by which the control of its destination decides.
     fileprivate var facts: AttemptAnswer.Facts {
         var facts = AttemptAnswer.Facts(
-            ids: members.map(\.name.id), route: maker.sharedRoute, credentials: credentials, began: began)
+            operations: members.map { Age($0.name) }, route: maker.sharedRoute, credentials: credentials, began: began)
         facts.start = start
         (facts.isSample, facts.isProbe, facts.witnessed) = (isSample, isProbe, witnessed)
         (facts.isShared, facts.isMerged) = (isShared, isMerged)

@@ -280,8 +280,7 @@ extension Dispatch {
         settling.settleDecided()
         let attempt = answer.attempt
         // What this run has parked waits for the end of the hold now.
-        let parked = Set(destination.control.state.parking.entries.map(\.id))
-        settling.operations.deferred = settling.operations.deferred.filter { !parked.contains($0.id) }
+        settling.operations.deferred.subtract(destination.control.state.parking.entries.map(\.operation))
         book.hold(
             destination, settlements.first?.record, reason: verdict.rule, sent: attempt.secrets, began: attempt.began)
     }
@@ -300,8 +299,8 @@ extension Dispatch {
             as: settling.hasSubmitter
                 ? verdict.becoming(.failed, rule: .refusedAlone(verdict.rule))
                 : verdict.becoming(.held, rule: .parked(verdict.rule)))
-        for (member, (refusal, settlement)) in zip(answer.attempt.members, zip(refusals, settlements)) {
-            settling.park(member.name, refusal, destination, settlement.record)
+        for (refusal, settlement) in zip(refusals, settlements) {
+            settling.park(refusal, destination, settlement.record)
         }
     }
 

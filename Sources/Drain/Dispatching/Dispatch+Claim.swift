@@ -183,7 +183,7 @@ extension Dispatch {
         else { return false }
         let (mark, now) = (book.mark(attempt.credentials), clock.now())
         let (parking, settings) = (destination.state.parking, destination.settings)
-        let withheld = attempt.members.filter { parking.withholds(mark, from: $0.name.id, settings, at: now) }
+        let withheld = attempt.members.filter { parking.withholds(mark, from: Age($0.name), settings, at: now) }
         attempt.members = attempt.members.filter { member in !withheld.contains { $0.name == member.name } }
         let status = parking.entries.last { $0.credentials == mark }?.status ?? 401
         withhold(withheld, because: Settling.refused(with: status))

@@ -291,10 +291,10 @@ package struct OperationChange {
 
     /// Ends the parking of operations: the next run sends each without a witness. After a crash they are parked again.
     private func unpark(_ entries: [Entry]) throws(SpoolError) {
-        let ids = Set(entries.map(\.name.id))
+        let operations = Set(entries.map { Age($0.name) })
         let events = try DestinationsFile(spool: spool).read().destinations.flatMap { name, state in
-            state.parking.entries.filter { ids.contains($0.id) }
-                .map { (destination: name, event: DestinationEvent.unparked($0.id)) }
+            state.parking.entries.map(\.operation).filter(operations.contains)
+                .map { (destination: name, event: DestinationEvent.unparked($0)) }
         }
         if events.isEmpty { return }
         let table = DestinationTable(configuration)

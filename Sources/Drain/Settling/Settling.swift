@@ -241,7 +241,7 @@ struct Settling: ~Copyable {
         if case .deferred = disposition { operations.deferred.insert(age) }
         if disposition == .held { operations.ambiguous.insert(age) }
         if disposition != .putBack {
-            book.unpark(age.id, attempt.destination)
+            book.unpark(age, attempt.destination)
             attempt.destination.done += 1
         }
     }
@@ -306,18 +306,17 @@ struct Settling: ~Copyable {
     static func refused(with status: Int) -> String { "the server refuses its credentials with \(status)" }
 
     /// Parks a refused operation, until a witness shows whether it or its credentials are to blame.
-    mutating func park(
-        _ name: EntryName, _ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord
-    ) {
+    mutating func park(_ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord) {
         settleDecided()
         let now = world.now()
         book.apply(.parked(refusal, at: now), to: destination, at: now)
-        operations.deferred.insert(Age(name))
-        if refusal.areOwn { operations.withheld.insert(refusal.id) }
-        let times = destination.state.parking[refusal.id]?.times ?? 1
+        let operation = refusal.operation
+        operations.deferred.insert(operation)
+        if refusal.areOwn { operations.withheld.insert(operation.id) }
+        let times = destination.state.parking[operation]?.times ?? 1
         // Before its second refusal, another operation may show at once who is to blame.
-        if times > 1 { operations.reasons[refusal.id] = Self.refused(with: refusal.status) }
-        tally.tell(.parked(refusal.id, destination: destination.name, record: record, times: times))
+        if times > 1 { operations.reasons[operation.id] = Self.refused(with: refusal.status) }
+        tally.tell(.parked(operation.id, destination: destination.name, record: record, times: times))
     }
 
     // MARK: - Syncing

@@ -141,7 +141,7 @@ private struct Showing {
             view.waitsFor = waiting.flatMap(WaitView.init)
             view.destinationHold = known.states[view.destination]?.hold.map(HoldView.init)
             if asJSON { return JSONLine.write(OperationDetails(entry: view, operation: stored.operation)) }
-            let refusal = known.states[view.destination]?.parking[entry.name.id]
+            let refusal = known.states[view.destination]?.parking[Age(entry.name)]
             write(
                 OperationReport(
                     view: view, operation: stored.operation, waiting: waiting,

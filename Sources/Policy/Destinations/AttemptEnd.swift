@@ -3,7 +3,7 @@ package final class AttemptEnd {
     /// The parts of an attempt that decide.
     package struct Facts {
         /// The operations of the request.
-        package var ids: [OperationID]
+        package var operations: [Age]
         package let route: Shared<Route>
         /// The credentials in its request.
         package var credentials: RequestCredentials
@@ -22,8 +22,8 @@ package final class AttemptEnd {
         /// Whether its request carries the changes of several operations of one key.
         package var isMerged = false
 
-        package init(ids: [OperationID], route: Shared<Route>, credentials: RequestCredentials, began: Timestamp) {
-            self.ids = ids
+        package init(operations: [Age], route: Shared<Route>, credentials: RequestCredentials, began: Timestamp) {
+            self.operations = operations
             self.route = route
             self.credentials = credentials
             self.began = began

@@ -102,11 +102,11 @@ extension DestinationState.Hold {
 /// What the operations of a destination wait for by its state.
 package struct DestinationWaits: Hashable, Sendable {
     /// The operations that wait for a witness, with the end of their wait.
-    package var parked: [OperationID: Timestamp] = [:]
+    package var parked: [Age: Timestamp] = [:]
     /// The time for which the server still asks.
     package var asked = Duration.zero
 
-    package init(parked: [OperationID: Timestamp] = [:], asked: Duration = .zero) {
+    package init(parked: [Age: Timestamp] = [:], asked: Duration = .zero) {
         self.parked = parked
         self.asked = asked
     }

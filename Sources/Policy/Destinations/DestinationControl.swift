@@ -79,7 +79,7 @@ package struct DestinationControl: ~Copyable {
     }
 
     /// Whether an operation waits for a witness.
-    package func isParked(_ id: OperationID) -> Bool { access.state.parking[id] != nil }
+    package func isParked(_ operation: Age) -> Bool { access.state.parking[operation] != nil }
 
     // MARK: - Learning from others
 
@@ -182,7 +182,7 @@ extension DestinationControl {
         if verdict.outcome == .held, holds == nil {
             guard answer(of: end) != nil else { return [hold(end, as: verdict)] }
             beginHoldGuard(with: end, at: now)
-            if end.isRefusal, end.facts.ids.count > 1 { return [.askOne(end)] }
+            if end.isRefusal, end.facts.operations.count > 1 { return [.askOne(end)] }
         }
         return judge(end, prints: prints, at: now)
     }
@@ -244,7 +244,7 @@ extension DestinationControl {
     /// Records a delivery as the witness of parked operations with the same credentials.
     private mutating func witness(_ facts: End.Facts, _ prints: Fingerprints, at now: Timestamp) {
         if state.parking.isEmpty { return }
-        for id in facts.ids where isParked(id) { apply(.unparked(id), at: now) }
+        for operation in facts.operations where isParked(operation) { apply(.unparked(operation), at: now) }
         apply(.witnessed(credentials: prints.mark(facts.credentials), began: facts.began), at: now)
     }
 
@@ -319,7 +319,7 @@ extension DestinationControl {
 
     /// Whether the operation was refused twice with the credentials with which another one was delivered.
     private func isProvenGuilty(_ end: End, _ prints: Fingerprints) -> Bool {
-        guard end.facts.ids.count == 1, !end.facts.isShared else { return false }
+        guard end.facts.operations.count == 1, !end.facts.isShared else { return false }
         if end.facts.witnessed == end.facts.credentials { return true }
         return !state.parking.isEmpty
             && refusals(of: end, prints).contains { state.parking.decision(on: $0) == .fail }
@@ -344,7 +344,7 @@ extension DestinationControl {
     /// Parks the operations of a request that was refused with credentials of their own. Operations that were refused
     /// together are first sent again, each alone.
     private mutating func park(_ end: End, _ prints: Fingerprints, at now: Timestamp) -> [Effect] {
-        if end.facts.isShared || end.facts.ids.count > 1 { return [.sendEachAlone(end)] }
+        if end.facts.isShared || end.facts.operations.count > 1 { return [.sendEachAlone(end)] }
         var parking = state.parking
         return [conclude(end, &parking, prints, at: now)]
     }
@@ -368,9 +368,10 @@ extension DestinationControl {
     private func refusals(of end: End, _ prints: Fingerprints) -> [Parking.Refusal] {
         let (credentials, blamed) = (end.facts.credentials, prints.blamed())
         let mark = prints.mark(credentials)
-        return end.facts.ids.map { id in
+        return end.facts.operations.map { operation in
             Parking.Refusal(
-                id: id, status: end.verdict.status ?? 0, credentials: mark, areOwn: credentials.areOwn, blamed: blamed)
+                operation: operation, status: end.verdict.status ?? 0, credentials: mark, areOwn: credentials.areOwn,
+                blamed: blamed)
         }
     }
 }

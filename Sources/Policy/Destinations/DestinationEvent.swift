@@ -26,7 +26,7 @@ package enum DestinationEvent: Hashable, Sendable {
     /// An operation was delivered with these credentials while others were parked; its attempt began at that time.
     case witnessed(credentials: String, began: Timestamp)
     /// A parked operation has met another end.
-    case unparked(OperationID)
+    case unparked(Age)
     /// An operation failed for good with this status. A storm counts the operation once.
     case failed(status: Int, OperationID? = nil)
     /// The server refused attempts for lack of room, when all runs together had this number in flight.

@@ -64,7 +64,7 @@ extension DestinationState {
             if let overload, overload.inFlight <= inFlight { self.overload = nil }
         case .brokeStream: http1Until = now + Self.longestHTTP1
         case .witnessed(let credentials, let began): parking.witness(credentials, began: began)
-        case .unparked(let id): parking.forget(id)
+        case .unparked(let operation): parking.forget(operation)
         case .disproved(let began):
             storm = nil
             if isDisproved(by: began, at: now) { endHold() }

@@ -12,6 +12,7 @@
 package struct Parking: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var id: OperationID
+        package var createdAt: Timestamp
         /// The status of the refusal.
         package var status: Int
         /// The credentials that the operation was sent with, as their `RequestCredentials.mark`.
@@ -24,11 +25,13 @@ package struct Parking: Hashable, Sendable {
         package var times = 1
         /// Whether another operation with the same credentials has been delivered since.
         package var isWitnessed = false
+
+        package var operation: Age { Age(createdAt: createdAt, id: id) }
     }
 
     /// The refusal of the credentials of one operation.
     package struct Refusal: Hashable, Sendable {
-        package var id: OperationID
+        package var operation: Age
         package var status: Int
         package var credentials: String
         package var areOwn = false
@@ -61,15 +64,15 @@ package struct Parking: Hashable, Sendable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    package subscript(id: OperationID) -> Entry? { entries.first { $0.id == id } }
+    package subscript(operation: Age) -> Entry? { entries.first { $0.operation == operation } }
 
     /// Decides on a refusal by the parked operations. `.hold` applies only if this run can attempt no other operation.
     package func decision(on refusal: Refusal) -> Decision {
         guard blamed == refusal.blamed else { return .park }
         let alike = entries.filter { $0.credentials == refusal.credentials }
-        if alike.contains(where: { $0.id == refusal.id && $0.isWitnessed }) { return .fail }
+        if alike.contains(where: { $0.operation == refusal.operation && $0.isWitnessed }) { return .fail }
         let isShared = alike.contains {
-            $0.id != refusal.id && $0.status == refusal.status && !$0.isWitnessed
+            $0.operation != refusal.operation && $0.status == refusal.status && !$0.isWitnessed
         }
         return isShared && !refusal.areOwn ? .hold : .park
     }
@@ -77,22 +80,22 @@ package struct Parking: Hashable, Sendable {
     /// Whether operations with these credentials of their own wait, because two of them were refused, or because this
     /// one was. Unlike other parked operations they have to be read first: their credentials may change at any time.
     package func withholds(
-        _ credentials: String, from id: OperationID, _ settings: DestinationSettings, at now: Timestamp
+        _ credentials: String, from operation: Age, _ settings: DestinationSettings, at now: Timestamp
     ) -> Bool {
         let alike = entries.filter { $0.areOwn && $0.credentials == credentials && !$0.isWitnessed }
         let waiting = alike.filter { end(of: $0, settings, at: now) != nil }
-        return waiting.contains { $0.id == id } || alike.count > 1 && !waiting.isEmpty
+        return waiting.contains { $0.operation == operation } || alike.count > 1 && !waiting.isEmpty
     }
 
     mutating func park(_ refusal: Refusal, at now: Timestamp) {
         if blamed != refusal.blamed { entries = [] }
         blamed = refusal.blamed
-        let times = self[refusal.id]?.times ?? 0
-        entries.removeAll { $0.id == refusal.id || now - $0.asked > Self.memory }
+        let times = self[refusal.operation]?.times ?? 0
+        entries.removeAll { $0.operation == refusal.operation || now - $0.asked > Self.memory }
         entries.append(
             Entry(
-                id: refusal.id, status: refusal.status, credentials: refusal.credentials, areOwn: refusal.areOwn,
-                asked: now, times: min(times, 1_000) + 1))
+                id: refusal.operation.id, createdAt: refusal.operation.createdAt, status: refusal.status,
+                credentials: refusal.credentials, areOwn: refusal.areOwn, asked: now, times: min(times, 1_000) + 1))
         entries.removeFirst(max(0, entries.count - Self.capacity))
     }
 
@@ -105,16 +108,16 @@ package struct Parking: Hashable, Sendable {
         }
     }
 
-    mutating func forget(_ id: OperationID) {
-        entries.removeAll { $0.id == id }
+    mutating func forget(_ operation: Age) {
+        entries.removeAll { $0.operation == operation }
         if entries.isEmpty { blamed = nil }
     }
 
     /// Returns the time until which each operation waits for a witness. Leaves out operations that may be sent, and
     /// those that `withholds` decides on.
-    package func waits(_ settings: DestinationSettings, at now: Timestamp) -> [OperationID: Timestamp] {
-        var waits: [OperationID: Timestamp] = [:]
-        for entry in entries where !entry.areOwn { waits[entry.id] = end(of: entry, settings, at: now) }
+    package func waits(_ settings: DestinationSettings, at now: Timestamp) -> [Age: Timestamp] {
+        var waits: [Age: Timestamp] = [:]
+        for entry in entries where !entry.areOwn { waits[entry.operation] = end(of: entry, settings, at: now) }
         return waits
     }
 
@@ -131,15 +134,20 @@ extension Parking: StoredObject {
     package static let blank = Parking()
     package static let fields: [StoredField<Parking>] = [
         .init("blamed", \.blamed),
-        .init("operations", \.entries, .always) { (read: [Entry]) in read.suffix(capacity) },
+        .init("operations", \.entries, .always) { (read: [Entry]) in
+            // An entry of an earlier version names no single operation, because ids are used again.
+            read.filter { $0.createdAt != Entry.blank.createdAt }.suffix(capacity)
+        },
     ]
 }
 
 extension Parking.Entry: StoredObject {
     package static let blank = Self(
-        id: OperationID("0")!, status: 0, credentials: "", asked: Timestamp(microseconds: 0))
+        id: OperationID("0")!, createdAt: Timestamp(microseconds: 0), status: 0, credentials: "",
+        asked: Timestamp(microseconds: 0))
     package static let fields: [StoredField<Self>] = [
         .init("id", \.id, .required),
+        .init("createdAt", \.createdAt),
         .init("status", \.status, .required),
         .init("credentials", \.credentials),
         .init("own", \.areOwn),
