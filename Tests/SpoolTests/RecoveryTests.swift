@@ -118,6 +118,32 @@ struct RecoveryTests {
         #expect(try queue.entries().allSatisfy { $0.state == .failed })
     }
 
+    @Test func `X: recovery does not tell the failure of a later operation with the id of a dead run's failure`() throws
+    {
+        // The last of the operations fails.
+        func fail(_ ids: [String], by run: SpoolRun) throws {
+            let entry = try queue.add(ids)[ids.count - 1]
+            let claim = try #require(try run.claim(entry))
+            _ = try run.settle(claim, as: .failed(countsAttempt: true), record: TemporaryQueue.record(.failed))
+        }
+        do { try fail(["a"], by: try queue.open().beginRun(now: now)) }
+        let failed = try queue.entries()[0]
+        #expect(try queue.open().drop(failed))
+        let run = try queue.open().beginRun(now: now)
+        // Its creation is later.
+        try fail(["b", "a"], by: run)
+        run.haveTold()
+        var told: [UntoldEnd] = []
+        let recovery = try run.recover(
+            now: now,
+            telling: { (failures) throws(SpoolError) in
+                told += failures
+                return true
+            })
+        #expect(recovery.deadRuns.count == 1 && told.isEmpty)
+        try run.end()
+    }
+
     @Test func `X: a claim that cannot be moved on keeps no failure of its run untold, and none is told twice`() throws
     {
         let entries = try queue.add(["a", "b"])

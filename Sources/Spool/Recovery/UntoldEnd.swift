@@ -18,7 +18,7 @@ extension SpoolDirectory {
     /// Returns the operations that these marks say were delivered, and those in row X that the marks say have failed.
     /// The caller has the names lock.
     func untoldEnds(by marks: [String: ClaimMarks.Meaning]) throws(SpoolError) -> [UntoldEnd] {
-        var meanings: [OperationID: ClaimMarks.Meaning] = [:]
+        var meanings: [Age: ClaimMarks.Meaning] = [:]
         var ends: [UntoldEnd] = []
         for (text, meaning) in marks {
             guard let name = EntryName(text) else { continue }
@@ -27,15 +27,18 @@ extension SpoolDirectory {
             case .delivered:
                 let entry = Entry(state: .delivered, name: name)
                 ends.append(UntoldEnd(entry: entry, url: nil, last: nil, isOfStorm: false))
-            case .failed, .withheld: meanings[name.id] = meaning
+            case .failed, .withheld: meanings[Age(name)] = meaning
             }
         }
-        for entry in try find(Array(meanings.keys)).values where entry.state == .failed {
+        for entry in try find(meanings.keys.map(\.id)).values where entry.state == .failed {
+            // Since the mark, the operation may have gone, and another one with its id may have failed.
+            guard let meaning = meanings[Age(entry.name)] else { continue }
             // try?: a dead letter that cannot be read has failed all the same.
             let failed = try? operation(at: QueuePath(entry.path), entry.name)
-            let isOfStorm = meanings[entry.name.id] != .failed(isOfStorm: false)
             ends.append(
-                UntoldEnd(entry: entry, url: failed?.header.url, last: failed?.attempts.last, isOfStorm: isOfStorm))
+                UntoldEnd(
+                    entry: entry, url: failed?.header.url, last: failed?.attempts.last,
+                    isOfStorm: meaning != .failed(isOfStorm: false)))
         }
         return ends.sorted { $0.entry.name.createdAt < $1.entry.name.createdAt }
     }
