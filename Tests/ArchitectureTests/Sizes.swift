@@ -23,13 +23,13 @@ enum Sizes {
 
         "Drain": 9_885,
 
-        "DrainqCLI": 14_332,
+        "DrainqCLI": 14_338,
 
         "LoopbackReceiver": 799,
 
-        "Policy": 14_726,
+        "Policy": 14_735,
 
-        "Spool": 11_387,
+        "Spool": 11_410,
 
         "SpoolWriter": 366,
 
