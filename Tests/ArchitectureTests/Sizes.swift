@@ -27,7 +27,7 @@ enum Sizes {
 
         "LoopbackReceiver": 799,
 
-        "Policy": 14_735,
+        "Policy": 14_736,
 
         "Spool": 11_410,
 

@@ -111,20 +111,20 @@ struct ParkingTests {
         #expect(state("a403").parking.waits(settings, at: at(-10)).isEmpty)
     }
 
-    @Test func `a new operation with the id of a parked one is not parked, and is its witness`() {
+    @Test func `a new operation with the id of a parked one is not parked, and its refusal takes the other's place`() {
         var parking = state("a403").parking
         let later = operation("a", createdAt: at(5))
         #expect(parking[later] == nil && parking.waits(settings, at: at(10)).count == 1)
         var refusal = refusal("a403")
         refusal.operation = later
-        #expect(parking.decision(on: refusal) == .hold)
+        #expect(parking.decision(on: refusal) == .park)
         (refusal.credentials, refusal.areOwn) = ("own", true)
         parking.park(refusal, at: at(11))
-        #expect(parking.entries.map(\.times) == [1, 1])
+        #expect(parking.entries.map(\.times) == [1])
         #expect(parking.withholds("own", from: later, settings, at: at(12)))
         #expect(!parking.withholds("own", from: operation("a"), settings, at: at(12)))
-        parking.forget(later)
-        #expect(parking.entries.map(\.operation) == [operation("a")])
+        parking.forget(operation("a"))
+        #expect(parking.entries.map(\.operation) == [later])
     }
 
     @Test func `a hold and a release end the parking`() {

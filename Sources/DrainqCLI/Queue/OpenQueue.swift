@@ -34,7 +34,7 @@ struct OpenQueue {
         self.environment = environment
     }
 
-    /// Opens a queue to show it. A broken configuration does not prevent a look.
+    /// Opens a queue to show it. It is shown also if its configuration is broken.
     static func showing(_ options: GlobalOptions, _ environment: [String: String]) throws -> OpenQueue {
         let failure: CommandFailure
         do {

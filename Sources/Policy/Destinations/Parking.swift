@@ -71,8 +71,9 @@ package struct Parking: Hashable, Sendable {
         guard blamed == refusal.blamed else { return .park }
         let alike = entries.filter { $0.credentials == refusal.credentials }
         if alike.contains(where: { $0.operation == refusal.operation && $0.isWitnessed }) { return .fail }
+        // One with the same id is no other operation: whoever was told of the refusal has handed it in again.
         let isShared = alike.contains {
-            $0.operation != refusal.operation && $0.status == refusal.status && !$0.isWitnessed
+            $0.id != refusal.operation.id && $0.status == refusal.status && !$0.isWitnessed
         }
         return isShared && !refusal.areOwn ? .hold : .park
     }
@@ -91,7 +92,7 @@ package struct Parking: Hashable, Sendable {
         if blamed != refusal.blamed { entries = [] }
         blamed = refusal.blamed
         let times = self[refusal.operation]?.times ?? 0
-        entries.removeAll { $0.operation == refusal.operation || now - $0.asked > Self.memory }
+        entries.removeAll { $0.id == refusal.operation.id || now - $0.asked > Self.memory }
         entries.append(
             Entry(
                 id: refusal.operation.id, createdAt: refusal.operation.createdAt, status: refusal.status,
