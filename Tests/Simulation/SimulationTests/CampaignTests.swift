@@ -56,6 +56,7 @@ private func simulate(_ arguments: String...) throws -> (status: Int32, output: 
     ("plain", 1_795_924_789), ("limits", 1_795_924_893), ("foreign", 1_795_924_890), ("batches", 442), ("key", 237),
     ("chains", 1_795_922_572), ("key", 1_795_923_495), ("foreign", 1_795_923_545), ("foreign", 1_795_923_558),
     ("operators", 1_795_923_753), ("foreign", 1_795_924_405), ("send", 1_796_140_162),
+    ("merge", 1_796_137_226),
 ])
 func `a history that once broke a sentence breaks none`(workload: String, seed: Int) throws {
     let played = try simulate("--workload", workload, "--seeds", "\(seed)")

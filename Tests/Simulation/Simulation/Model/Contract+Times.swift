@@ -9,7 +9,8 @@ extension Contract {
                 record.judging.excuses(.life(life.label))
                 return []
             }
-            let told = life.leaves.filter { $0.leave == .failed(isExpired: true) }
+            // The answer to an edit of a dead letter tells of no expiry.
+            let told = life.leaves.filter { $0.leave == .failed(isExpired: true) && $0.at != life.answers.last?.at }
             // Whoever recovers a dead run tells again of what the run has failed, at another time by another clock.
             let expiries = told.filter { leave in
                 !told.contains { first in

@@ -40,11 +40,11 @@ struct Record {
         readReports()
         readCommands()
         readReplacedDeadLetters()
-        // A dead letter that was created anew has another time of creation, which no event tells.
+        // A dead letter that was created anew has another time of creation. Only the first name of a content is told.
         for index in lives.indices where lives[index].touches.contains(where: \.insists) {
             let life = lives[index]
             let isRenewed = life.touches.contains { touch in
-                touch.insists
+                touch.insists && touch.began > life.named ?? -1
                     && (life.deaths.contains { $0.since < touch.until }
                         || deaths(with: life).contains { course(of: $0.process).hasBegun(life, before: touch.until) })
             }
