@@ -29,7 +29,7 @@ enum Sizes {
 
         "Policy": 14_736,
 
-        "Spool": 11_410,
+        "Spool": 11_411,
 
         "SpoolWriter": 366,
 
