@@ -159,7 +159,7 @@ struct ParkingTests {
                     {"id":"a","asked":"2026-11-21T12:00:00Z","status":403},
                     {"id":"b","createdAt":"2026-11-21T11:00:00Z","asked":"2026-11-21T12:00:00Z","status":403}]}}
                 """#.utf8))
-        // The first entry is of an earlier version: it does not say which operation of its id it is of.
+        // An entry of an earlier version has no time of creation.
         #expect(read.parking.entries.map(\.id.description) == ["b"] && read.parking.blamed == nil)
         for damaged in [
             #"{"parked":{"operations":[1]}}"#, #"{"parked":{"operations":[{"id":"a"}]}}"#, #"{"parked":7}"#,

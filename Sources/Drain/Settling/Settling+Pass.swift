@@ -61,8 +61,8 @@ extension Settling {
         pass.chosen.removeAll(where: isWaiting)
         pass.leftDue += left.count
         for candidate in left { book[candidate].chosen -= 1 }
-        // The run still takes up a newer operation that it cannot send, and so finds the older ones in its next
-        // listing. A newer operation that waits itself changes nothing: to list again for it would never end.
+        // The run takes up a newer operation that no run can send, and finds the older ones in the next listing. A
+        // newer operation that waits changes nothing: the listings would never end.
         if pass.chosen.contains(where: isUnsound) { hasToListAgain = true }
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
     }

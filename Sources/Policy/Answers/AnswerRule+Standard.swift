@@ -1,5 +1,5 @@
 extension AnswerRule {
-    /// The statuses that refuse the credentials, or this operation with them (RFC 9110 §15.5.2, §15.5.4, §15.5.8).
+    /// The statuses that refuse the credentials, or the operation with them (RFC 9110 §15.5.2, §15.5.4, §15.5.8).
     package static let refusingCredentials: Set<Int> = [401, 403, 407]
 
     static func standard(_ status: Int) -> AnswerRule {

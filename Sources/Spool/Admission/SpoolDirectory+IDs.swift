@@ -46,8 +46,8 @@ extension SpoolDirectory {
 
     /// The operation that has an id already.
     package enum Existing: Hashable, Sendable {
-        /// It is in this state, as durable as an accepted operation if the caller asked for that. A failure that a run
-        /// may take back is in flight: `claimed`.
+        /// In this state, and as durable as an accepted operation if the caller asked for durability. A failure that a
+        /// run may take back is in flight: `claimed`.
         case stays(QueueState)
         /// A living process has it that may keep nothing of it (`SpoolDirectory.mayEnd`).
         case mayEnd

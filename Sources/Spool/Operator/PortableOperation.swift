@@ -292,7 +292,7 @@ extension Collection<UInt8> {
     }
 }
 
-/// The content of a file, to recognise it: an operation that replaces another one has its name.
+/// The content of a file: an edit has the name of the operation before the edit, so a name does not tell them apart.
 package struct Fingerprint: Hashable, Sendable {
     private let digest: Digest
 

@@ -5,7 +5,7 @@ extension Contract {
     private static let stormGuard = 5
     /// The permanent statuses. They end an operation and hold no destination by themselves.
     static let permanent: Set<Int> = [400, 404, 405, 406, 410, 422, 501, 505]
-    /// The statuses that refuse credentials. They end an operation only if another one's credentials are good.
+    /// The statuses that refuse credentials. Such a status ends an operation only if other credentials are good.
     static let refusing: Set<Int> = [401, 403, 407]
 
     /// An incident costs a destination at most five operations: at most five operations in a row fail by the same
